@@ -1,0 +1,1 @@
+"""persona: interview anyone who has a Wikipedia page."""

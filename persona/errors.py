@@ -1,0 +1,86 @@
+"""Every error that persona raises on purpose.
+
+PersonaError
+├── InputError            what was asked for cannot be done as asked
+├── PageError             the wiki or the file gave no page
+│   ├── WikiUnreachable   no network, refused, timed out
+│   ├── WikiBusy          429 or 5xx: try later
+│   └── WikiGarbled       the reply could not be understood
+├── ModelError            the model server gave no usable reply
+│   ├── ModelUnreachable  nothing answers at its address
+│   ├── ModelMissing      the server answers but does not have the model
+│   ├── ModelGarbled      the reply was empty or could not be understood
+│   └── ContextExceeded   the request does not fit the context window
+├── EmbedderError         the embedder cannot be used
+├── IndexMismatch         the index was built by another embedder or chunker
+├── StoreError            the database or the vector store failed
+│   └── MissingBuild      the build's vectors are gone: another load replaced it
+└── PromptError           a prompt file is not valid
+
+Each message is one or two plain sentences and says what to do next; adapters raise them `from` the vendor's error.
+`cli.py` and `ui/` catch PersonaError only.
+"""
+
+
+class PersonaError(Exception):
+    """The root of the tree."""
+
+
+class InputError(PersonaError):
+    """What was asked for cannot be done as asked."""
+
+
+class PageError(PersonaError):
+    """The wiki or the file gave no page."""
+
+
+class WikiUnreachable(PageError):
+    """No network, connection refused, or timed out."""
+
+
+class WikiBusy(PageError):
+    """The wiki asks to wait: 429 or 5xx."""
+
+
+class WikiGarbled(PageError):
+    """The wiki's reply could not be understood."""
+
+
+class ModelError(PersonaError):
+    """The model server gave no usable reply."""
+
+
+class ModelUnreachable(ModelError):
+    """Nothing answers at the model server's address, or it went away."""
+
+
+class ModelMissing(ModelError):
+    """The server answers but does not have the model."""
+
+
+class ModelGarbled(ModelError):
+    """The reply was empty or could not be understood."""
+
+
+class ContextExceeded(ModelError):
+    """The request does not fit the context window."""
+
+
+class EmbedderError(PersonaError):
+    """The embedder cannot be used."""
+
+
+class IndexMismatch(PersonaError):
+    """The index was built by another embedder or chunker: rebuild it."""
+
+
+class StoreError(PersonaError):
+    """The database or the vector store failed."""
+
+
+class MissingBuild(StoreError):
+    """The build's vectors are gone: another load replaced it."""
+
+
+class PromptError(PersonaError):
+    """A prompt file is not valid."""

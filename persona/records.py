@@ -1,0 +1,354 @@
+"""The frozen data that flows between modules.
+
+Knows nothing of where it came from or where it is kept. Identifiers are 128 random bits in hexadecimal; times are
+aware and in UTC; a section's path holds all headings from the top.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+PATH_SEPARATOR = " -> "
+INTRODUCTION = "Introduction"
+
+Role = Literal["system", "user", "assistant"]
+Step = Literal["rewrite", "categorize", "rank", "answer"]
+Stage = Literal["greeting", "conversation", "category", "ranked", "ngram", "refused"]
+TurnState = Literal["running", "done", "stopped", "failed", "interrupted"]
+
+
+def new_id() -> str:
+    """128 random bits, 32 hexadecimal digits."""
+    return secrets.token_hex(16)
+
+
+def now() -> datetime:
+    """The time, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+# --- pages and what becomes of them ---
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading's own text, without that of its subsections."""
+
+    path: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A section that is not indexed, and why ("no text" or "reference matter")."""
+
+    path: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it was read; the lead is the section "Introduction" and comes first, if there is one."""
+
+    title: str
+    language: str
+    source: str  # "wikipedia", "markdown" or "sample"
+    api: str  # the API's address, or the file's name
+    url: str  # where a reader can open it
+    revision: str
+    fetched_at: datetime
+    sections: tuple[Section, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    living: bool = False  # a real person who is alive
+    description: str = ""  # one line, may be empty
+    asked_for: str = ""  # the title asked for, where a redirect or a search led elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """No page, but titles to choose from; `options` may be empty."""
+
+    asked_for: str
+    reason: Literal["disambiguation", "missing"]
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of one section that fits the embedder. `sha` is of the text that is embedded, path and title included."""
+
+    id: str
+    position: int  # within the page, from 0
+    path: tuple[str, ...]
+    text: str
+    sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One load of a page: what was read and how it was indexed. Never changed once it is published."""
+
+    id: str
+    person: str
+    title: str
+    url: str
+    revision: str
+    fetched_at: datetime
+    embedder: str
+    dimension: int
+    chunker: str
+    sections: tuple[tuple[str, ...], ...]  # the paths, in the page's order
+    chunks: int
+    left_out: tuple[LeftOut, ...]
+    living: bool
+    description: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Someone who can be interviewed. (source, api, language, title) is unique; `build` is the current index."""
+
+    id: str
+    source: str
+    api: str
+    language: str
+    title: str
+    revision: str
+    build: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A chunk found by vector; `distance` is the cosine distance, 0 to 2."""
+
+    chunk: str
+    distance: float
+
+
+# --- model calls ---
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What is sent to a chat model. `schema` is a JSON schema that the reply should satisfy."""
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+    schema: Mapping[str, Any] | None = None
+    stop: tuple[str, ...] = ()
+    stream: bool = False
+    temperature: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call cost, by the server's count; `cached_tokens` of the prompt were not read anew."""
+
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a reply, thinking already taken out. The last one of a reply carries `usage` and `finish`."""
+
+    text: str = ""
+    usage: Usage | None = None
+    finish: Literal["", "stop", "length"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """What a model server says of itself; `problem` and `remedy` are empty when all is well."""
+
+    kind: str  # "builtin", "ollama", "openai"
+    address: str
+    model: str
+    ready: bool
+    problem: str = ""
+    remedy: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One model call as it happened. `prompt` is the fingerprint of the prompt file."""
+
+    step: Step
+    model: str
+    prompt: str
+    messages: tuple[Message, ...]
+    reply: str
+    prompt_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    seconds: float
+    tries: int
+    error: str = ""
+
+
+# --- a turn ---
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """An interview with one person."""
+
+    id: str
+    person: str
+    title: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was asked, and how it reads on its own; `turns` are the ids of the earlier turns it leans on."""
+
+    asked: str
+    standalone: str
+    turns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A chunk that a stage put forward; `score` is the stage's own, 0 to 1."""
+
+    stage: Stage
+    chunk: Chunk
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One stage's try at answering. `outcome` is a word or a plain sentence."""
+
+    stage: Stage
+    evidence: tuple[Evidence, ...]
+    outcome: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage that was sent for an answer, copied so that it outlives the index."""
+
+    number: int
+    section: str  # the path, joined
+    url: str
+    revision: str
+    text: str
+    score: float
+    supports: tuple[tuple[int, int], ...] = ()  # spans of `text` that support the answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the reader gets. A refusal has found=False, a reason and no sources."""
+
+    text: str
+    found: bool
+    stage: Stage
+    reason: str = ""
+    sources: tuple[Source, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How an answer came about. `gate` holds the gate's features and score; `timings` seconds by part."""
+
+    calls: tuple[ModelCall, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    dropped: tuple[str, ...] = ()
+    gate: Mapping[str, float] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question and what became of it. `partial` is the text so far while it is running, or when it was stopped."""
+
+    id: str
+    thread: str
+    parent: str | None
+    request_id: str
+    question: Question
+    state: TurnState
+    created_at: datetime
+    answer: Answer | None = None
+    trace: Trace = field(default_factory=Trace)
+    partial: str = ""
+    step: str = ""  # what is being done, in words
+    error: str = ""
+
+
+# --- events ---
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question is stored."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """Something began: `step` in plain words."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of the answer that will stand."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The turn as it is stored; always the last event."""
+
+    turn: Turn
+
+
+Event = Asked | Working | Text | Finished
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a load has come: "fetched", "embedding" (done of total chunks), "stored"."""
+
+    step: Literal["fetched", "embedding", "stored"]
+    done: int = 0
+    total: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The end of a load. `embedded` chunks were new, `reused` came from the build before."""
+
+    person: Person
+    build: Build
+    embedded: int
+    reused: int
+    seconds: float
+    advice: str = ""  # for instance that the embedder does not know the page's language

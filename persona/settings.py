@@ -1,0 +1,120 @@
+"""All settings, in one frozen object.
+
+Read from, the later winning: the defaults, `persona.toml` in the data folder, `persona.toml` in the working folder,
+the environment (PERSONA_…). Knows nothing of what the values are used for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_data_path
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from persona.errors import InputError
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,12}){0,2}|simple")
+_HERE = Path(__file__).parent
+
+
+def _home() -> Path:
+    return Path(os.environ.get("PERSONA_HOME") or user_data_path("persona", appauthor=False))
+
+
+def _prompts() -> Path:
+    """The checkout's prompts where the program runs from one, else the copy in the package."""
+    checkout = _HERE.parent / "prompts"
+    return checkout if checkout.is_dir() else _HERE / "_prompts"
+
+
+class Settings(BaseSettings):
+    """Everything a user can set; each field's description is its documentation."""
+
+    model_config = SettingsConfigDict(env_prefix="PERSONA_", frozen=True, extra="ignore", env_ignore_empty=True)
+
+    home: Path = Field(default_factory=_home, description="The folder that holds all data.")
+    llm: Literal["auto", "builtin", "ollama", "openai"] = Field(
+        default="auto",
+        description="Who answers: auto takes Ollama where it answers and has the model, else the built-in model.",
+    )
+    model: str = Field(
+        default="", description="The chat model's name at its server, or for builtin the path of a GGUF file."
+    )
+    rewrite_model: str = Field(
+        default="", description="A smaller model that rewrites questions; empty for the chat model."
+    )
+    ollama_host: str = Field(
+        default="", description="Ollama's address; empty for OLLAMA_HOST, else http://127.0.0.1:11434."
+    )
+    openai_url: str = Field(default="", description="The address of an OpenAI-style server, with /v1.")
+    openai_key: str = Field(default="", description="The key for the OpenAI-style server, if it wants one.", repr=False)
+    context_window: int = Field(
+        default=8192, ge=2048, description="Tokens of prompt and reply together, sent with every call."
+    )
+    embedder: str = Field(
+        default="minilm", description="minilm, ollama:MODEL for one of Ollama's embedding models, or openai:MODEL."
+    )
+    chroma: str = Field(
+        default="", description="The folder or the address (http://…) of Chroma; empty for a folder in home."
+    )
+    database: str = Field(default="", description="SQLAlchemy's URL of the database; empty for SQLite in home.")
+    wiki_api: str = Field(default="", description="The address of a MediaWiki's api.php; empty for Wikipedia.")
+    language: str = Field(default="en", description="The language whose Wikipedia is read when none is named.")
+    prompts: Path = Field(default_factory=_prompts, description="The folder with the prompt files.")
+    idle_minutes: float = Field(
+        default=15, gt=0, description="The built-in model's process ends after so long without a call."
+    )
+
+    @field_validator("language")
+    @classmethod
+    def _is_language(cls, value: str) -> str:
+        if not _LANGUAGE.fullmatch(value):
+            raise ValueError(f"{value!r} is no language code; take one like en, de or zh")
+        return value
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is passed wins over the environment, that over the files."""
+        files = [Path("persona.toml"), _home() / "persona.toml"]
+        return init_settings, env_settings, *(TomlConfigSettingsSource(settings_cls, file) for file in files)
+
+    @property
+    def ollama_address(self) -> str:
+        """Ollama's address with scheme, as its own client reads OLLAMA_HOST."""
+        host = self.ollama_host or os.environ.get("OLLAMA_HOST") or "http://127.0.0.1:11434"
+        return host if "://" in host else f"http://{host}"
+
+    @property
+    def chroma_location(self) -> str:
+        """A folder, or an address that starts with http."""
+        return self.chroma or str(self.home / "chroma")
+
+    @property
+    def database_url(self) -> str:
+        """SQLAlchemy's URL."""
+        return self.database or f"sqlite:///{self.home / 'persona.db'}"
+
+
+def load_settings() -> Settings:
+    """The settings of this process. Raises InputError naming each setting that is not valid."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        wrong = "; ".join(f"PERSONA_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors())
+        raise InputError(f"Correct these settings (environment or persona.toml): {wrong}.") from error
+
+
+def is_language(code: str) -> bool:
+    """Whether this can be the code of a Wikipedia's language; it becomes part of a host's name."""
+    return bool(_LANGUAGE.fullmatch(code))

@@ -1,0 +1,1 @@
+"""The pages; with app.py the only code that imports streamlit."""
