@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -74,7 +74,9 @@ class Ingest:
         current = self._library.build(old.build)
         return Loaded(old, current or build, 0, len(chunks), time.monotonic() - began)
 
-    def _unchanged(self, old: Person | None, page: Page, chunks: Sequence[Chunk], known: dict[str, list[Vectors]]) -> bool:
+    def _unchanged(
+        self, old: Person | None, page: Page, chunks: Sequence[Chunk], known: dict[str, list[Vectors]]
+    ) -> bool:
         """Whether the current build is of this very revision and text, by this embedder and chunker."""
         current = self._library.build(old.build) if old else None
         if current is None or (current.revision, current.embedder, current.chunker) != (
@@ -102,7 +104,7 @@ class Ingest:
 
     def _store_vectors(
         self, build: Build, page: Page, chunks: Sequence[Chunk], known: dict[str, list[Vectors]]
-    ) -> Iterator[Progress | Loaded]:
+    ) -> Generator[Progress, None, int]:
         """Embed what is new and store all; the generator's value is the number of chunks that were new."""
         self._library.begin(build.id)
         groups = [_pieces(chunk, page.language, page.title) for chunk in chunks]
@@ -122,7 +124,7 @@ class Ingest:
         yield Progress("embedding", len(new), len(new))
         pieces = [piece for group in groups for piece in group]
         self._store.create(build.id, [p.id for p in pieces], np.stack(rows), [p.fields for p in pieces])
-        return len(new)  # noqa: B901 - `yield from` reads it
+        return len(new)
 
     def _new_build(self, page: Page, chunks: Sequence[Chunk]) -> Build:
         return Build(
@@ -152,7 +154,7 @@ class Ingest:
 
 def advice(language: str, embedder: Embedder) -> str:
     """What to recommend when the embedder does not know the page's language; empty when it does."""
-    base = language.split("-")[0].replace("simple", "en")
+    base = language.split("-", maxsplit=1)[0].replace("simple", "en")
     if not embedder.languages or base in embedder.languages:
         return ""
     return (

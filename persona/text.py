@@ -129,5 +129,5 @@ def _stemmer(algorithm: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - 
 
 
 def _base(language: str) -> str:
-    base = language.split("-")[0]
+    base = language.split("-", maxsplit=1)[0]
     return "en" if base == "simple" else base

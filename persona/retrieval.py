@@ -1,0 +1,222 @@
+"""Which chunks a question is about, and whether it is about the page at all. Pure.
+
+Three views of a chunk are fused: the cosine of the whole chunk, that of its best two-sentence window, and BM25 over
+1–3-grams. The gate is one logistic score over the same views; its weights belong to an embedder and are fitted by
+`persona calibrate`. Knows nothing of models, stores or how the vectors were made.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from persona.ngrams import NgramIndex, Scores
+from persona.records import PATH_SEPARATOR, Chunk
+
+_OURS = Path(__file__).parent / "gates"
+_YOURS = {
+    "en": r"your(?:s)?",
+    "de": r"dein(?:e[mnrs]?)?|Ihr(?:e[mnrs]?)?",
+    "fr": r"votre|vos|ton|ta|tes",
+    "es": r"tus?|vuestr[oa]s?",
+}
+_YOU = {"en": r"you(?:rself)?", "de": r"du|dir|dich|Sie|Ihnen", "fr": r"vous|tu|toi", "es": r"tú|usted|ti"}
+_AGREE = [  # what putting "you" for a name does to the verb in front of it
+    (r"\bis you\b", "are you"), (r"\bwas you\b", "were you"), (r"\bdoes you\b", "do you"), (r"\bhas you\b", "have you"),
+    (r"\byou is\b", "you are"), (r"\byou was\b", "you were"), (r"\byou has\b", "you have"), (r"\byou does\b", "you do"),
+]  # fmt: skip
+LEXICAL = ("coverage", "matched", "known", "weight", "length")
+VECTOR = ("cosine", "window", "asked_cosine", "asked_window", *LEXICAL)
+
+
+class PageIndex:
+    """One build's chunks with their n-grams, ready to be searched."""
+
+    def __init__(self, title: str, language: str, chunks: Sequence[Chunk]) -> None:
+        self.title, self.language, self.chunks = title, language, tuple(chunks)
+        self.ngrams = NgramIndex([f"{' '.join(chunk.path)}\n{chunk.text}" for chunk in chunks], language)
+        self.name_words = frozenset(self.ngrams.words(title))
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Where a chunk stands, by its id."""
+        return {chunk.id: i for i, chunk in enumerate(self.chunks)}
+
+    @cached_property
+    def sections(self) -> tuple[tuple[str, ...], ...]:
+        """The paths that have chunks, in the page's order."""
+        return tuple(dict.fromkeys(chunk.path for chunk in self.chunks))
+
+    def within(self, path: tuple[str, ...]) -> list[str]:
+        """The section and its subsections, as stored with the vectors."""
+        return [PATH_SEPARATOR.join(p) for p in self.sections if p[: len(path)] == path]
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What the vectors say of a question: cosine by chunk id, for whole chunks and for their best window.
+
+    `asked_…` are the best cosines of the question with the persona's name taken out, which the name cannot lift.
+    """
+
+    cosines: Mapping[str, float]
+    windows: Mapping[str, float]
+    asked_cosine: float = 0.0
+    asked_window: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk with its fused score, 0 to 1, and whether vectors and n-grams each put it first."""
+
+    chunk: Chunk
+    score: float
+    first_by_vector: bool
+    first_by_ngrams: bool
+
+    @property
+    def agreed(self) -> bool:
+        """Vectors and n-grams name the same chunk."""
+        return self.first_by_vector and self.first_by_ngrams
+
+
+def with_name(question: str, title: str, language: str = "en") -> str:
+    """The question with the persona's name for "you", which is how a page speaks of them."""
+    base = language.split("-", maxsplit=1)[0]
+    if base not in _YOU:
+        return question
+    name = re.escape(title).replace("\\ ", " ")
+    owned = f"{title}’s" if base == "en" else title
+    text = re.sub(rf"\b(?:{_YOURS[base]})\b", lambda _: owned.replace("’", "'"), question, flags=_case(base))
+    text = re.sub(rf"\b(?:{_YOU[base]})\b", lambda _: title, text, flags=_case(base))
+    return re.sub(rf"({name})(?:[ ,]+\1\b)+", r"\1", text)
+
+
+def with_you(question: str, title: str) -> str:
+    """The question with "you" for the persona's name (English): how an interviewer speaks to them."""
+    text = question
+    parts = [p for p in (title, *title.split()) if len(p) > 2 and p[0].isupper()]
+    for part in sorted(set(parts), key=len, reverse=True):
+        text = re.sub(rf"\b{re.escape(part)}(?:'s|’s|s')(?!\w)", "your", text)
+        text = re.sub(rf"\b{re.escape(part)}\b(?![-'’]\w)", "you", text)
+    text = re.sub(r"\byou(?: you)+\b", "you", text)
+    text = re.sub(r"\b(?:you|your) your\b", "your", text)
+    for wrong, correct in _AGREE:
+        text = re.sub(wrong, correct, text, flags=re.IGNORECASE)
+    return text[:1].upper() + text[1:]
+
+
+def rank(index: PageIndex, question: str, signals: Signals) -> list[Candidate]:
+    """All chunks that any view knows, best first."""
+    if not index.chunks:
+        return []
+    cosines = _by_position(index, signals.cosines)
+    windows = _by_position(index, signals.windows)
+    ngrams = index.ngrams.scores(question, without=index.name_words)
+    vectors = _spread(cosines) + _spread(windows)
+    fused = (vectors + _share(ngrams)) / 3
+    first_vector, first_ngrams = int(vectors.argmax()), int(ngrams.argmax()) if ngrams.any() else -1
+    order = np.argsort(-fused, kind="stable")
+    return [Candidate(index.chunks[i], float(fused[i]), i == first_vector, i == first_ngrams) for i in order]
+
+
+def rank_by_ngrams(index: PageIndex, question: str) -> list[Candidate]:
+    """The chunks that share the question's rarest words, best first; those that share none are left out."""
+    ngrams = index.ngrams.scores(question, without=index.name_words)
+    order = [i for i in np.argsort(-ngrams, kind="stable") if ngrams[i] > 0]
+    shares = _share(ngrams)
+    return [Candidate(index.chunks[i], float(shares[i]), False, n == 0) for n, i in enumerate(order)]
+
+
+def features(index: PageIndex, question: str, signals: Signals) -> dict[str, float]:
+    """What the gate looks at. The persona's own name counts for nothing among the words."""
+    words = [w for w in index.ngrams.words(question) if w not in index.name_words]
+    rarity = {w: index.ngrams.rarity(w) for w in words}
+    total = sum(rarity.values()) or 1.0
+    hits = [[w for w in words if index.ngrams.holds(i, w)] for i in range(len(index.chunks))]
+    best = max(hits, key=lambda found: sum(rarity[w] for w in found), default=[])
+    weight = sum(rarity[w] for w in best)
+    return {
+        "cosine": max(signals.cosines.values(), default=0.0),
+        "window": max(signals.windows.values(), default=0.0),
+        "asked_cosine": signals.asked_cosine,
+        "asked_window": signals.asked_window,
+        "coverage": weight / total,
+        "matched": min(len(best), 4) / 4,
+        "known": sum(rarity[w] for w in words if index.ngrams.knows(w)) / total,
+        "weight": min(weight, 3.0) / 3,
+        "length": len(words) / 10,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A logistic score, 0 to 1, and the threshold from which a question is taken to be about the page."""
+
+    embedder: str  # empty: words alone
+    weights: Mapping[str, float]
+    intercept: float
+    threshold: float
+    fitted_on: str = ""
+
+    def score(self, features: Mapping[str, float]) -> float:
+        """The probability that the question is about the page."""
+        total = self.intercept + sum(weight * features[name] for name, weight in self.weights.items())
+        return 1 / (1 + math.exp(-total))
+
+    def passes(self, features: Mapping[str, float]) -> bool:
+        """Whether the page may be asked at all."""
+        return self.score(features) >= self.threshold
+
+    def save(self, folder: Path) -> Path:
+        """Write it where `load_gate` finds it."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / _file_name(self.embedder)
+        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        return path
+
+
+def load_gate(embedder: str, folder: Path) -> Gate | None:
+    """The gate of an embedder ("" for words alone): the user's own if there is one, else the one that is shipped."""
+    for place in (folder, _OURS):
+        path = place / _file_name(embedder)
+        if path.is_file():
+            return Gate(**json.loads(path.read_text(encoding="utf-8")))
+    return None
+
+
+def _file_name(embedder: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", embedder or "words") + ".json"
+
+
+@lru_cache(maxsize=8)
+def _case(base: str) -> re.RegexFlag:
+    """German tells "Sie" from "sie" by its capital."""
+    return re.NOFLAG if base == "de" else re.IGNORECASE
+
+
+def _by_position(index: PageIndex, values: Mapping[str, float]) -> Scores:
+    """Shape (chunks,); what was not among the nearest counts as the farthest of those that were."""
+    row = np.full(len(index.chunks), min(values.values(), default=0.0), dtype=np.float32)
+    for chunk, value in values.items():
+        if chunk in index.position:
+            row[index.position[chunk]] = value
+    return row
+
+
+def _spread(values: Scores) -> Scores:
+    """Moved and stretched to 0…1."""
+    low, high = float(values.min()), float(values.max())
+    return (values - low) / max(high - low, 1e-6)
+
+
+def _share(values: Scores) -> Scores:
+    """Stretched so that the highest is 1."""
+    return values / max(float(values.max(initial=0.0)), 1e-6)
