@@ -1,0 +1,192 @@
+"""Ollama: chat through LlamaIndex's class, embeddings and downloads through Ollama's own client.
+
+Knows that another num_ctx from call to call makes Ollama load the model anew, so every call sends the same; that
+`think: false` is no error for models that cannot think (the server refuses only `true`); and that a reply which ends
+without `done` was broken off. Knows nothing of prompts or of what a reply means. Nothing is imported or contacted
+before the first call.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from persona.adapters.embedding import BATCH, MOST_TOKENS, estimate, languages_of, unit
+from persona.adapters.ollama_client import Server, is_too_long
+from persona.adapters.thinking import ThoughtAloud, hold_for, without_thinking
+from persona.errors import ModelError, ModelMissing, ModelUnreachable
+from persona.ports import Vectors
+from persona.records import ChatRequest, Delta, ModelStatus, Usage
+
+if TYPE_CHECKING:
+    from llama_index.core.base.llms.types import ChatResponse
+    from llama_index.llms.ollama import Ollama
+
+KEEP_ALIVE = "30m"  # an interviewer thinks longer than Ollama's five minutes
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PullProgress:
+    """How far a download has come. A model is several layers, one `digest` after another; bytes are of that layer."""
+
+    status: str
+    digest: str = ""
+    completed: int | None = None
+    total: int | None = None
+
+
+class OllamaModel:
+    """A chat model on Ollama."""
+
+    def __init__(self, host: str, model: str, context_window: int) -> None:
+        self.name = model
+        self.context_window = context_window
+        self._server = Server(host)
+        self._hold = hold_for(model)
+
+    def chat(self, request: ChatRequest) -> Iterator[Delta]:
+        """See ports.ChatModel."""
+        hold = self._hold if request.stream else None
+        try:
+            with self._server.translated(self.name), closing(self._deltas(request)) as deltas:
+                yield from without_thinking(deltas, hold)
+        except ThoughtAloud:
+            self._hold = None
+            raise
+
+    def status(self) -> ModelStatus:
+        """Whether it can be used, without loading it; details say what it needs and where it runs."""
+        try:
+            with self._server.translated(self.name):
+                details = self._server.look(self.name, self.context_window)
+        except ModelMissing as error:
+            return self._status(problem=str(error), remedy=f"Run `ollama pull {self.name}`.")
+        except ModelError as error:
+            return self._status(problem=str(error), remedy="Run `ollama serve`, or set PERSONA_LLM=builtin.")
+        if "completion" not in (details["capabilities"] or ["completion"]):
+            return self._status(f"{self.name} cannot chat.", "Set PERSONA_MODEL to a chat model.", details)
+        if details["partly_on_cpu"]:
+            problem = f"{self.name} does not fit the video memory: a part runs on the processor, slowly."
+            remedy = "Set PERSONA_CONTEXT_WINDOW lower, or PERSONA_MODEL to a smaller model."
+            return self._status(problem, remedy, details, ready=True)
+        return self._status(details=details, ready=True)
+
+    def pull(self) -> Iterator[PullProgress]:
+        """Download the model. Closing the iterator ends the download; Ollama goes on from there the next time."""
+        with self._server.translated(self.name):
+            pulling = self._server.client.pull(self.name, stream=True)
+            for step in pulling:
+                yield PullProgress(step.status or "", step.digest or "", step.completed, step.total)
+
+    def _status(
+        self, problem: str = "", remedy: str = "", details: Mapping[str, Any] | None = None, *, ready: bool = False
+    ) -> ModelStatus:
+        return ModelStatus("ollama", self._server.host, self.name, ready, problem, remedy, details or {})
+
+    def _deltas(self, request: ChatRequest) -> Generator[Delta]:
+        from llama_index.core.base.llms.types import ChatMessage, MessageRole
+
+        _log.info("ollama %s: %d messages", self.name, len(request.messages))
+        llm = self._llm(request)
+        messages = [ChatMessage(role=MessageRole(m.role), content=m.text) for m in request.messages]
+        extra = {"format": dict(request.schema)} if request.schema else {}
+        if not request.stream:
+            yield _delta(llm.chat(messages, **extra))
+            return
+        done = False
+        with closing(llm.stream_chat(messages, **extra)) as stream:
+            for piece in stream:
+                done = done or bool(_raw(piece).get("done"))
+                yield _delta(piece, piece.delta or "")
+        if not done:
+            raise ModelUnreachable(self._server.broke_off())
+
+    def _llm(self, request: ChatRequest) -> Ollama:
+        from llama_index.llms.ollama import Ollama
+
+        return Ollama(
+            model=self.name,
+            base_url=self._server.host,
+            client=self._server.client,
+            temperature=request.temperature,
+            context_window=self.context_window,
+            additional_kwargs={
+                "num_predict": request.max_tokens,
+                **({"stop": list(request.stop)} if request.stop else {}),
+            },
+            keep_alive=KEEP_ALIVE,
+            thinking=False,
+        )
+
+
+class OllamaEmbedder:
+    """An embedding model on Ollama."""
+
+    def __init__(self, host: str, model: str) -> None:
+        self.name = f"ollama:{model.removesuffix(':latest')}"
+        self.languages = languages_of(model)
+        self._model = model
+        self._server = Server(host)
+
+    @cached_property
+    def dimension(self) -> int:
+        """Components of a vector, asked for once."""
+        return int(self.embed(["dimension"]).shape[1])
+
+    @cached_property
+    def max_tokens(self) -> int:
+        """What the model can read, but at most a good chunk's length; some is kept back since `count` estimates."""
+        with self._server.embedding(self._model):
+            info = self._server.client.show(self._model).modelinfo or {}
+        length = next((int(value) for key, value in info.items() if key.endswith(".context_length")), MOST_TOKENS)
+        return min(MOST_TOKENS, length * 9 // 10)
+
+    def count(self, text: str) -> int:
+        """An estimate, rather too high."""
+        return estimate(text)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See ports.Embedder."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        with self._server.embedding(self._model):
+            return np.vstack([self._batch(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)])
+
+    def _batch(self, texts: Sequence[str]) -> Vectors:
+        """Nothing is cut unless the estimate of its length was too low; then the end of a vector's text is lost."""
+        import ollama
+
+        _log.info("ollama %s: embed %d texts", self._model, len(texts))
+        client = self._server.client
+        try:
+            reply = client.embed(self._model, list(texts), truncate=False, keep_alive=KEEP_ALIVE)
+        except ollama.ResponseError as error:
+            if not is_too_long(error.error):
+                raise
+            _log.warning("%s cannot read a text to its end; its vector is made of what comes first", self._model)
+            reply = client.embed(self._model, list(texts), truncate=True, keep_alive=KEEP_ALIVE)
+        return unit(reply.embeddings, len(texts))
+
+
+def _raw(response: ChatResponse) -> Mapping[str, Any]:
+    return response.raw or {}
+
+
+def _delta(response: ChatResponse, text: str | None = None) -> Delta:
+    from llama_index.core.base.llms.types import TextBlock
+
+    if text is None:
+        text = "".join(block.text for block in response.message.blocks if isinstance(block, TextBlock))
+    raw = _raw(response)
+    if not raw.get("done"):
+        return Delta(text)
+    finish: Literal["stop", "length"] = "length" if raw.get("done_reason") == "length" else "stop"
+    return Delta(text, Usage(raw.get("prompt_eval_count") or 0, raw.get("eval_count") or 0), finish)
