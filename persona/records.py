@@ -6,6 +6,7 @@ aware and in UTC; a section's path holds all headings from the top.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,14 @@ Role = Literal["system", "user", "assistant"]
 Step = Literal["rewrite", "categorize", "rank", "answer"]
 Stage = Literal["greeting", "conversation", "category", "ranked", "ngram", "refused"]
 TurnState = Literal["running", "done", "stopped", "failed", "interrupted"]
+
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,12}){0,2}|simple")
+
+
+def is_language(code: str) -> bool:
+    """Whether this can be the code of a Wikipedia's language; it becomes part of a host's name."""
+    return bool(_LANGUAGE.fullmatch(code))
 
 
 def new_id() -> str:

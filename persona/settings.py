@@ -7,7 +7,6 @@ the environment (PERSONA_…). Knows nothing of what the values are used for.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Literal
 
@@ -16,8 +15,8 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from persona.errors import InputError
+from persona.records import is_language
 
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,12}){0,2}|simple")
 _HERE = Path(__file__).parent
 
 
@@ -72,7 +71,7 @@ class Settings(BaseSettings):
     @field_validator("language")
     @classmethod
     def _is_language(cls, value: str) -> str:
-        if not _LANGUAGE.fullmatch(value):
+        if not is_language(value):
             raise ValueError(f"{value!r} is no language code; take one like en, de or zh")
         return value
 
@@ -113,8 +112,3 @@ def load_settings() -> Settings:
     except ValidationError as error:
         wrong = "; ".join(f"PERSONA_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors())
         raise InputError(f"Correct these settings (environment or persona.toml): {wrong}.") from error
-
-
-def is_language(code: str) -> bool:
-    """Whether this can be the code of a Wikipedia's language; it becomes part of a host's name."""
-    return bool(_LANGUAGE.fullmatch(code))
