@@ -170,3 +170,15 @@ def test_rewrites_for_tuning_name_the_persona():
     for case in found:
         assert case["page"].split()[-1] in case["rewrite"], case["id"]
         assert case["page"] not in case["question"], case["id"]
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_program_reads_the_same_sections_and_leaves_none_out(slug):
+    from persona.adapters.markdown import read_markdown
+
+    page = read_markdown(SAMPLES / f"{slug}.md")
+    assert page.title == front_matter(slug)["title"]
+    assert page.left_out == ()
+    assert not page.living
+    read = {PATH_SEPARATOR.join(section.path): normal(section.text) for section in page.sections}
+    assert read == {path: normal(text) for path, text in sections(slug).items()}
