@@ -188,7 +188,8 @@ class OllamaServer(LoopbackServer):
 
     def _find(self, exchange: Exchange) -> Installed | None:
         asked = str(exchange.body.get("model", ""))
-        if model := self.models.get(asked if ":" in asked else f"{asked}:latest"):
+        name = (asked if ":" in asked else f"{asked}:latest").lower()
+        if model := next((model for model in self.models.values() if model.name.lower() == name), None):
             return model
         exchange.json(404, {"error": f"model '{asked}' not found"})
         return None
