@@ -246,6 +246,20 @@ def test_loading_again_keeps_the_person_and_moves_the_pointer(store: Store) -> N
     assert store.people() == [second]
 
 
+def test_the_same_page_published_from_many_threads_at_once_is_one_person(store: Store) -> None:
+    together = threading.Barrier(5)
+
+    def publish(_n: int) -> str:
+        together.wait(20)
+        return load(store)[0].id
+
+    with ThreadPoolExecutor(5) as pool:
+        ids = set(pool.map(publish, range(5)))
+    assert {person.id for person in store.people()} == ids
+    assert len(ids) == 1
+    assert len(store.outdated(timedelta(0))) == 4
+
+
 def test_a_build_that_was_only_begun_shows_nowhere(store: Store) -> None:
     build = new_id()
     store.begin(build)

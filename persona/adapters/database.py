@@ -7,10 +7,12 @@ A build's rows are never changed once it is published, and a turn's never once i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, delete, exists, func, insert, literal, select, update
+from sqlalchemy import Connection, Insert, Select, delete, exists, func, insert, literal, select, update
+from sqlalchemy.exc import IntegrityError
 
 from persona.adapters.connections import Connections
 from persona.adapters.tables import (
@@ -32,6 +34,7 @@ from persona.records import Build, Chunk, Page, Person, Thread, Turn, new_id, no
 
 _R = TypeVar("_R")
 _TITLE_LENGTH = 80
+_NO_PERSON = "There is no such person: `persona people` lists those who can be interviewed."
 _INTERRUPTED = "The program ended before the answer was finished: ask again."
 _interviewable: Select[Any] = select(*PERSON).join(builds, people.c.build == builds.c.id)
 _unused = ~exists().where(people.c.build == builds.c.id)
@@ -79,9 +82,8 @@ class Database:
     def begin(self, build: str) -> None:
         """Note that a build is being made; twice is once."""
         with self._writing() as connection:
-            if connection.scalar(select(builds.c.id).where(builds.c.id == build)) is None:
-                row = {"id": build, "state": "loading", "worker": this_worker(), "created_at": now()}
-                connection.execute(insert(builds).values(row))
+            row = {"id": build, "state": "loading", "worker": this_worker(), "created_at": now()}
+            _insert_unless_there(connection, insert(builds).values(row))
 
     def publish(self, page: Page, build: Build, chunks: Sequence[Chunk]) -> Person:
         """In one transaction: store build and chunks and point the person (made if new) to it."""
@@ -135,11 +137,9 @@ class Database:
         moment = now()
         made = Thread(id=thread or new_id(), person=person, title="", created_at=moment, updated_at=moment)
         with self._writing() as connection:
-            row = connection.execute(select(*THREAD).where(threads.c.id == made.id)).mappings().first()
-            if row is None:
-                _require(connection, select(people.c.id).where(people.c.id == person), _NO_PERSON)
-                connection.execute(insert(threads).values(to_row(made)))
-                return made
+            _require(connection, select(people.c.id).where(people.c.id == person), _NO_PERSON)
+            _insert_unless_there(connection, insert(threads).values(to_row(made)))
+            row = connection.execute(select(*THREAD).where(threads.c.id == made.id)).mappings().one()
         if row["person"] != person:
             raise StoreError("That thread belongs to someone else: start a new one.")
         return Thread(**row)
@@ -221,11 +221,8 @@ def _of_page(query: Select[Any], source: str, api: str, language: str, title: st
 def _person_of(connection: Connection, page: Page) -> str:
     """The page's person, deleted ones too, so that a page loaded again finds its threads; made if there is none."""
     key = {"source": page.source, "api": page.api, "language": page.language, "title": page.title}
-    known: str | None = connection.scalar(_of_page(select(people.c.id), **key))
-    if known is None:
-        known = new_id()
-        connection.execute(insert(people).values(id=known, **key))
-    return known
+    _insert_unless_there(connection, insert(people).values(id=new_id(), **key))
+    return str(connection.scalar(_of_page(select(people.c.id), **key)))
 
 
 def _store_build(connection: Connection, build: Build, person: str) -> None:
@@ -249,7 +246,10 @@ def _store_turn(connection: Connection, turn: Turn) -> None:
     connection.execute(insert(turns).values(row))
 
 
-_NO_PERSON = "There is no such person: `persona people` lists those who can be interviewed."
+def _insert_unless_there(connection: Connection, statement: Insert) -> None:
+    """Asking first would not do: a server lets two transactions ask, and find nothing, at once."""
+    with suppress(IntegrityError), connection.begin_nested():
+        connection.execute(statement)
 
 
 def _require(connection: Connection, query: Select[Any], otherwise: str) -> object:
