@@ -7,7 +7,9 @@ PageError of persona. Does not know what is asked or what the answers are for.
 from __future__ import annotations
 
 import logging
+import ssl
 import time
+from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -201,12 +203,18 @@ class _Raw(wikipediaapi.Wikipedia):  # type: ignore[misc]  # the package is not 
         self._client.close()
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Read once a process, which takes a sixth of a second."""
+    return httpx.create_ssl_context()
+
+
 class _Transport(httpx.BaseTransport):
     """Sends every request to one address, since the package knows Wikipedia's only."""
 
     def __init__(self, address: str) -> None:
         self._address = httpx.URL(address)
-        self._inner = httpx.HTTPTransport(retries=1)
+        self._inner = httpx.HTTPTransport(verify=_certificates(), retries=1)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.url = self._address.copy_with(query=request.url.query)

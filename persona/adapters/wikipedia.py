@@ -21,7 +21,6 @@ _MOST_BYTES = 255  # MediaWiki's limit for a title, in UTF-8
 _OPTIONS = 10  # suggestions for a missing page
 _ALIKE = 0.6  # difflib's own figure for a close match
 _FORBIDDEN = re.compile(r"[#<>\[\]{}|]")
-_OTHER_WIKI = re.compile(r"([a-z]{2,3}(?:-[a-z]{2,12})?|simple):\S")
 _LINK_TITLE = re.compile(r'<a [^>]*?title="([^"]*)"')
 _WHAT: dict[str, str | int] = {
     "prop": "extracts|info|pageprops|categories|description",
@@ -111,9 +110,15 @@ def _only_entry(found: Query, asked: str) -> Entry:
         raise InputError(
             f"“{entry.title}” is not an article (files, categories and the like have no one to interview)."
         )
-    if entry.missing and _OTHER_WIKI.match(asked):
+    if entry.missing and _names_language(asked):
         raise _elsewhere(asked)
     return entry
+
+
+def _names_language(asked: str) -> bool:
+    """`de:Foo`: a title in another language's wiki, even where this one does not know that wiki."""
+    prefix, _, rest = asked.partition(":")
+    return is_language(prefix) and bool(rest[:1].strip())
 
 
 def _elsewhere(asked: str) -> InputError:
@@ -176,7 +181,7 @@ def _linked(wiki: WikiClient, title: str) -> tuple[str, ...]:
 
 
 def _suggestions(wiki: WikiClient, asked: str) -> tuple[str, ...]:
-    """Titles that begin so, pages that hold the words, and titles spelt alike; none where the wiki cannot search."""
+    """Titles that begin so, what the wiki's search finds, and titles spelt alike; none where it cannot search."""
     try:
         found = _search(wiki, begins=asked, holds=asked)
         titles = [each.title for each in (*found.prefixsearch, *found.search)]
@@ -184,7 +189,7 @@ def _suggestions(wiki: WikiClient, asked: str) -> tuple[str, ...]:
             titles = [*_spelt_alike(wiki, asked, found.searchinfo.suggestion), *titles]
     except WikiGarbled:
         return ()
-    return _unique(titles)[:_OPTIONS]
+    return _unique(titles, but=asked)[:_OPTIONS]
 
 
 def _spelt_alike(wiki: WikiClient, asked: str, meant: str) -> list[str]:
@@ -215,5 +220,5 @@ def _likeness(asked: str, title: str) -> float:
     return max(SequenceMatcher(None, asked.casefold(), form).ratio() for form in forms)
 
 
-def _unique(titles: list[str], but: str = "") -> tuple[str, ...]:
+def _unique(titles: list[str], but: str) -> tuple[str, ...]:
     return tuple(title for title in dict.fromkeys(titles) if title != but)
