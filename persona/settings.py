@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 from pydantic import Field, ValidationError, field_validator
@@ -90,9 +91,13 @@ class Settings(BaseSettings):
 
     @property
     def ollama_address(self) -> str:
-        """Ollama's address with scheme, as its own client reads OLLAMA_HOST."""
-        host = self.ollama_host or os.environ.get("OLLAMA_HOST") or "http://127.0.0.1:11434"
-        return host if "://" in host else f"http://{host}"
+        """Ollama's address with scheme and port, as its own client reads OLLAMA_HOST."""
+        host = self.ollama_host or os.environ.get("OLLAMA_HOST") or "127.0.0.1"
+        if "://" in host:
+            return host
+        where = urlsplit(f"http://{host}")
+        name = where.hostname or "127.0.0.1"
+        return f"http://{f'[{name}]' if ':' in name else name}:{where.port or 11434}"
 
     @property
     def chroma_location(self) -> str:

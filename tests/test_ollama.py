@@ -12,6 +12,7 @@ from persona.adapters.ollama import OllamaEmbedder, OllamaModel, PullProgress
 from persona.adapters.ollama_client import cache_bytes
 from persona.errors import EmbedderError, ModelError, ModelGarbled, ModelMissing, ModelUnreachable
 from persona.records import ChatRequest, Message, Usage
+from persona.settings import Settings
 from tests.loopback import LoopbackServer, WireReply
 from tests.ollama_server import BGE_M3, QWEN3, Installed, OllamaServer
 
@@ -220,6 +221,27 @@ def test_pulling_tells_how_far_it_has_come_layer_by_layer() -> None:
 def test_pulling_a_model_that_there_is_not_says_so(ollama_server: OllamaServer) -> None:
     with pytest.raises(ModelError, match="file does not exist"):
         list(OllamaModel(ollama_server.address, "no-such-model", 8192).pull())
+
+
+# --- address ---
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("", "http://127.0.0.1:11434"),
+        ("0.0.0.0", "http://0.0.0.0:11434"),
+        ("box.local", "http://box.local:11434"),
+        (":8080", "http://127.0.0.1:8080"),
+        ("box:8080", "http://box:8080"),
+        ("[::1]", "http://[::1]:11434"),
+        ("https://box", "https://box"),
+    ],
+)
+def test_the_host_is_read_as_ollama_itself_reads_it(monkeypatch: pytest.MonkeyPatch, given: str, address: str) -> None:
+    monkeypatch.delenv("PERSONA_OLLAMA_HOST", raising=False)
+    monkeypatch.setenv("OLLAMA_HOST", given)
+    assert Settings().ollama_address == address
 
 
 # --- embedder ---
