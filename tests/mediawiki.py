@@ -84,7 +84,10 @@ $wgHooks['ParserFirstCallInit'][] = static function ( Parser $parser ) {
 def mediawiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the wiki's api.php."""
     need(MEDIAWIKI.is_dir(), f"MediaWiki is not installed in {MEDIAWIKI} (Debian's package mediawiki)")
-    need(shutil.which("php"), "php is not installed (Debian's packages php-cli, php-sqlite3)")
+    need(shutil.which("php"), "php is not installed (Debian's package php-cli)")
+    modules = subprocess.run(["php", "-m"], capture_output=True, text=True, check=True).stdout.split()
+    for module in ("pdo_sqlite", "mbstring", "xml", "intl"):
+        need(module in modules, f"php has no {module} (Debian's packages php-sqlite3, php-mbstring, php-xml, php-intl)")
     folder = tmp_path_factory.mktemp("mediawiki")
     port = _free_port()
     _set_up(folder, port)
