@@ -58,7 +58,7 @@ class SplitFile:
     def _join_once(self, file: Path) -> Iterator[tuple[int, int]]:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(file.name + ".partial")
-        lock = FileLock(file.with_name(file.name + ".lock"))
+        lock = FileLock(file.with_name(file.name + ".lock"), thread_local=False)  # a generator may change threads
         yield from _acquire(lock, partial, self.size)
         try:
             if not self.joined(file):
