@@ -22,7 +22,7 @@ from persona.records import PATH_SEPARATOR, Build, Chunk, Loaded, Page, Person, 
 from persona.text import sentences, windows
 
 CHUNKER = "paragraphs-windows-1"  # another way to cut needs another name: stored with each build
-_KEEP_OLD = timedelta(minutes=10)  # long enough for a reader that still follows the old pointer
+_KEEP_OLD = timedelta(hours=1)  # longer than any load or any reader that follows an old pointer
 _STEP = 32  # texts embedded between two reports of progress
 
 _log = logging.getLogger(__name__)

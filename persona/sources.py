@@ -1,0 +1,89 @@
+"""What stands behind an answer: the passages sent, the sentences that support it, and what no passage holds. Pure.
+
+Sources are attached by code, never by the model: they are the passages that were sent for this answer, in that order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from persona.records import PATH_SEPARATOR, Build, Evidence, Source
+from persona.text import content_words, sentences, unaccented
+
+_SUPPORT = 0.5  # share of an answer sentence's words that a passage's sentence must hold
+_NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+)*")
+_NUMBER = re.compile(r"\b\d[\d,.]*\d\b|\b\d\b")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+|\n\s*|[\"“]\s*)$")
+_QUOTED = re.compile(r"[\"“«„]([^\"”»“]{8,})[\"”»“]")
+
+
+def make_sources(build: Build, evidence: Sequence[Evidence], answer: str, language: str) -> tuple[Source, ...]:
+    """Numbered from 1, with the spans of each passage's sentences that support the answer."""
+    return tuple(
+        Source(
+            number=number,
+            section=PATH_SEPARATOR.join(item.chunk.path),
+            url=section_url(build, item.chunk.path),
+            revision=build.revision,
+            text=item.chunk.text,
+            score=round(item.score, 3),
+            supports=supporting_spans(item.chunk.text, answer, language),
+        )
+        for number, item in enumerate(evidence, 1)
+    )
+
+
+def section_url(build: Build, path: Sequence[str]) -> str:
+    """The address of that section in that revision of the page; empty where the page has none."""
+    if not build.url:
+        return ""
+    by_revision = build.revision.isdigit() and "/wiki/" in build.url or "index.php" in build.url
+    oldid = f"{'&' if '?' in build.url else '?'}oldid={build.revision}" if by_revision else ""
+    anchor = "" if path == ("Introduction",) else "#" + path[-1].replace(" ", "_")
+    return f"{build.url}{oldid}{anchor}"
+
+
+def supporting_spans(text: str, answer: str, language: str) -> tuple[tuple[int, int], ...]:
+    """Start and end, in characters, of the sentences of `text` that share enough words with one of the answer's."""
+    claims = [set(content_words(part, language)) for part in sentences(answer, language)]
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for sentence in sentences(text, language):
+        start = max(text.find(sentence, start), start)
+        words = set(content_words(sentence, language))
+        if any(claim and len(claim & words) / len(claim) >= _SUPPORT for claim in claims):
+            spans.append((start, start + len(sentence)))
+        start += len(sentence)
+    return tuple(spans)
+
+
+def unsupported(answer: str, passages: Sequence[str], allowed: str) -> tuple[str, ...]:
+    """Names and numbers of the answer that neither a passage nor `allowed` (question and title) holds, each once."""
+    known = unaccented(" ".join([*passages, allowed]))
+    known = f"{known} {known.replace('-', ' ')}"
+    numbers = [m.group() for m in _NUMBER.finditer(answer)]
+    names = [m.group() for m in _NAME.finditer(answer) if not _opens_sentence(answer, m.start(), m.group())]
+    missing = [found for found in (*names, *numbers) if not _is_known(found, known)]
+    return tuple(dict.fromkeys(missing))
+
+
+def invented_quotation(answer: str, passages: Sequence[str]) -> bool:
+    """Whether the answer quotes words that no passage holds."""
+    known = _letters(" ".join(passages))
+    return any(_letters(quoted) not in known for quoted in _QUOTED.findall(answer))
+
+
+def _opens_sentence(answer: str, start: int, name: str) -> bool:
+    """A capital at a sentence's start says nothing; nor does "I"."""
+    opens = bool(_SENTENCE_START.search(answer[:start]))
+    return (opens and " " not in name) or name in {"I", "I'm", "I’m", "I've", "I’ve", "I'd", "I'll"}
+
+
+def _is_known(name: str, known: str) -> bool:
+    plain = re.sub(r"['’]s?$", "", unaccented(name))
+    return plain in known or all(part in known for part in plain.split())
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"\W+", " ", unaccented(text)).strip()

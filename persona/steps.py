@@ -1,0 +1,309 @@
+"""The model calls of a turn: render, fit, ask, parse, check.
+
+Each gives a checked value, or None when the model's reply was of no use, and the ModelCall as it happened. Replies are
+untrusted: constrained by a schema where the server can, parsed by `persona.replies`, asked again at most once.
+Knows nothing of the order in which the steps are taken.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+from persona.errors import ContextExceeded, ModelGarbled
+from persona.ports import ChatModel
+from persona.prompts import Prompt
+from persona.records import PATH_SEPARATOR, ChatRequest, Chunk, Delta, Message, ModelCall, Step, Turn, Usage
+from persona.replies import AnswerStream, choice, json_object, score
+from persona.text import harmless, unaccented
+
+VARIABLES: Mapping[Step, frozenset[str]] = {
+    "rewrite": frozenset({"name", "conversation", "question"}),
+    "categorize": frozenset({"name", "sections", "question"}),
+    "rank": frozenset({"name", "passages", "question"}),
+    "answer": frozenset({"name", "evidence", "question", "language"}),
+}
+ANSWER_TOKENS = 160
+RANK_FROM = 5  # of 10
+_REMEMBERED = 6  # turns that the rewriter sees
+_ANSWER_SEEN = 300  # characters of each answer that it sees
+_PASSAGE_SEEN = 320  # characters of each passage that the ranking sees
+_STOP = ("\nQuestion:", "\nPassages", "\nInterviewer:")
+_NAME_OR_NUMBER = re.compile(r"\b(?:\d[\d,.]*\d|\d|[A-ZÀ-Þ][\w'’-]*)")
+_LANGUAGES = {
+    "en": "English", "simple": "English", "de": "German", "fr": "French", "es": "Spanish", "zh": "Chinese", "ja": "Japanese",
+    "it": "Italian", "pt": "Portuguese", "nl": "Dutch", "ru": "Russian", "pl": "Polish", "sv": "Swedish", "ko": "Korean",
+    "ar": "Arabic", "cs": "Czech", "tr": "Turkish", "uk": "Ukrainian", "fi": "Finnish", "da": "Danish", "no": "Norwegian",
+}  # fmt: skip
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A question made to stand alone, and the ids of the earlier turns that it leans on."""
+
+    question: str
+    turns: tuple[str, ...]
+
+
+@dataclass
+class Reply:
+    """An answer as it comes: filled while its stream is read."""
+
+    call: ModelCall | None = None
+    found: bool = False
+    text: str = ""
+    cut: bool = False
+    dropped: tuple[str, ...] = ()
+
+
+class Steps:
+    """The four calls, over one answering and one rewriting model, which may be the same."""
+
+    def __init__(self, model: ChatModel, rewrite_model: ChatModel, prompts: Mapping[Step, Prompt]) -> None:
+        self.model, self._rewrite_model, self._prompts = model, rewrite_model, prompts
+
+    def rewrite(self, title: str, past: Sequence[Turn], question: str) -> tuple[Rewrite | None, ModelCall]:
+        """The question in the third person, naming the persona; None when the reply fails a check."""
+        recent = past[-_REMEMBERED:]
+        values = {"name": title, "conversation": conversation(title, recent), "question": harmless(question)}
+        schema = {
+            "type": "object",
+            "properties": {
+                "question": {"type": "string", "maxLength": 400},
+                "turns": {
+                    "type": "array",
+                    "items": {"type": "integer", "minimum": 1, "maximum": len(recent)},
+                    "maxItems": 3,
+                },
+            },
+            "required": ["question", "turns"],
+        }
+
+        def parse(text: str) -> Rewrite | None:
+            value = json_object(text)
+            rewritten = check_rewrite(value.get("question"), question, values["conversation"], title) if value else None
+            if value is None or rewritten is None:
+                return None
+            named = [n for n in _list(value.get("turns")) if isinstance(n, int) and 0 < n <= len(recent)]
+            return Rewrite(rewritten, tuple(dict.fromkeys(recent[n - 1].id for n in named)))
+
+        # a rewrite that fails its check is not asked again: the question as asked is at hand
+        return self._ask(
+            "rewrite", self._rewrite_model, values, schema, 120, parse, again=lambda text: not json_object(text)
+        )
+
+    def categorize(
+        self, title: str, sections: Sequence[tuple[str, ...]], question: str
+    ) -> tuple[tuple[str, ...] | None, ModelCall]:
+        """The section that should hold the answer; None for none."""
+        numbered = "\n".join(f"{n}. {harmless(PATH_SEPARATOR.join(path))}" for n, path in enumerate(sections, 1))
+        values = {"name": title, "sections": numbered, "question": harmless(question)}
+        schema = {
+            "type": "object",
+            "properties": {"section": {"type": "integer", "minimum": 0, "maximum": len(sections)}},
+            "required": ["section"],
+        }
+
+        def parse(text: str) -> int | None:
+            return choice(text, len(sections))
+
+        number, call = self._ask("categorize", self.model, values, schema, 16, parse)
+        return (sections[number - 1] if number else None), call
+
+    def rank(self, title: str, chunks: Sequence[Chunk], question: str) -> tuple[dict[str, int], ModelCall]:
+        """Scores from 0 to 10 by chunk id, all in one call; a chunk without a readable score is left out."""
+        passages = "\n".join(f"[{n}] {_shortened(chunk)}" for n, chunk in enumerate(chunks, 1))
+        values = {"name": title, "passages": passages, "question": harmless(question)}
+        one = {"type": "integer", "minimum": 0, "maximum": 10}
+        names = [str(n) for n in range(1, len(chunks) + 1)]
+        schema = {"type": "object", "properties": dict.fromkeys(names, one), "required": names}
+
+        def parse(text: str) -> dict[str, int] | None:
+            return _scores(text, chunks)
+
+        scores, call = self._ask("rank", self.model, values, schema, 8 * len(chunks) + 16, parse)
+        return scores or {}, call
+
+    def answer(self, title: str, language: str, passages: Sequence[str], question: str, reply: Reply) -> Iterator[str]:
+        """The answer's text as it may be shown; `reply` is complete once the iterator has ended or was closed."""
+        prompt = self._prompts["answer"]
+        values = {"name": title, "question": harmless(question), "language": language_name(language)}
+        room = self.model.context_window - ANSWER_TOKENS
+
+        def render(kept: Sequence[str]) -> tuple[Message, ...]:
+            text = "\n\n".join(f"[{n}] {harmless(passage)}" for n, passage in enumerate(kept, 1))
+            return prompt.render(_only(prompt, values | {"evidence": text}))
+
+        messages, count = _fitted(render, passages, room)
+        reply.dropped = tuple(f"passage {n} did not fit the context" for n in range(count + 1, len(passages) + 1))
+        for attempt in (1, 2):  # an empty reply is asked for once more
+            yield from self._stream(prompt, messages, reply, attempt)
+            if reply.call and reply.call.reply.strip():
+                return
+        raise ModelGarbled("The model gave an empty reply twice. Ask again, or choose another model (PERSONA_MODEL).")
+
+    def _stream(self, prompt: Prompt, messages: tuple[Message, ...], reply: Reply, attempt: int) -> Iterator[str]:
+        began = time.monotonic()
+        request = ChatRequest(messages, ANSWER_TOKENS, stop=_STOP, stream=True)
+        usage, cut = Usage(), False
+        with closing(cast("Generator[Delta, None, None]", self.model.chat(request))) as deltas:
+
+            def pieces() -> Iterator[str]:
+                nonlocal usage, cut
+                for delta in deltas:
+                    usage, cut = delta.usage or usage, cut or delta.finish == "length"
+                    yield delta.text
+
+            stream = AnswerStream(pieces())
+            try:
+                yield from stream
+            finally:
+                reply.found, reply.text, reply.cut = stream.found, stream.text, cut
+                reply.call = _call("answer", self.model, prompt, messages, stream.reply, usage, began, attempt)
+
+    def _ask(
+        self,
+        step: Step,
+        model: ChatModel,
+        values: Mapping[str, str],
+        schema: Mapping[str, Any],
+        max_tokens: int,
+        parse: Callable[[str], T | None],
+        again: Callable[[str], bool] = lambda _: True,
+    ) -> tuple[T | None, ModelCall]:
+        """One constrained call, and one more if the reply cannot be read."""
+        prompt = self._prompts[step]
+        messages = prompt.render(_only(prompt, values))
+        if estimate(messages) > model.context_window - max_tokens:
+            raise ContextExceeded(
+                f"The {step} call does not fit {model.context_window} tokens. Raise PERSONA_CONTEXT_WINDOW."
+            )
+        began = time.monotonic()
+        tries, text, usage = 0, "", Usage()
+        value: T | None = None
+        while tries < 2 and value is None and (tries == 0 or again(text)):
+            tries += 1
+            # the second time a little warmer, since the same words at no heat give the same reply
+            request = ChatRequest(messages, max_tokens, schema, temperature=0.0 if tries == 1 else 0.4)
+            text, used = _drain(model.chat(request))
+            usage = _sum(usage, used)
+            value = parse(text)
+        error = "" if value is not None else "the reply could not be used"
+        return value, replace(_call(step, model, prompt, messages, text, usage, began, tries), error=error)
+
+
+def check_rewrite(value: object, asked: str, seen: str, title: str) -> str | None:
+    """The rewrite if it can be the question asked: one line, a question, not too long, nothing invented or lost."""
+    if not isinstance(value, str) or not value.strip() or "\n" in value.strip():
+        return None
+    text = value.strip()
+    if len(text) > 3 * len(asked) + 160:
+        return None
+    if asked.rstrip().endswith(("?", "？")) != text.endswith(("?", "？")) and asked.rstrip().endswith(("?", "？")):
+        return None
+    known = unaccented(f"{asked} {seen} {title}")
+    if any(unaccented(name) not in known for name in _NAME_OR_NUMBER.findall(text)[1:]):
+        return None
+    lost = [n for n in _NAME_OR_NUMBER.findall(asked)[1:] if unaccented(n) not in unaccented(text) and len(n) > 1]
+    return None if lost else text
+
+
+def conversation(title: str, turns: Sequence[Turn]) -> str:
+    """Numbered turns as the rewriter reads them; answers shortened, refusals as such."""
+    lines: list[str] = []
+    for n, turn in enumerate(turns, 1):
+        lines.append(f"{n}. Interviewer: {harmless(turn.question.asked)}")
+        if turn.answer and turn.answer.text:
+            lines.append(f"   {title}: {harmless(_cut(turn.answer.text, _ANSWER_SEEN))}")
+    return "\n".join(lines)
+
+
+def estimate(messages: Sequence[Message]) -> int:
+    """Tokens of the messages, on the high side: three bytes a token and a frame of eight around each message."""
+    return sum(len(m.text.encode()) // 3 + 8 for m in messages)
+
+
+def language_name(code: str) -> str:
+    """What the prompt calls a language."""
+    return _LANGUAGES.get(code.split("-", maxsplit=1)[0], f"the language with the code “{code}”")
+
+
+def _fitted(
+    render: Callable[[Sequence[str]], tuple[Message, ...]], passages: Sequence[str], room: int
+) -> tuple[tuple[Message, ...], int]:
+    """The messages with as many passages, by rank, as fit, and how many those are."""
+    for count in range(len(passages), 0, -1):
+        messages = render(passages[:count])
+        if estimate(messages) <= room:
+            return messages, count
+    raise ContextExceeded(f"Not one passage fits the context of {room} tokens. Raise PERSONA_CONTEXT_WINDOW.")
+
+
+def _only(prompt: Prompt, values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if name in prompt.variables}
+
+
+def _drain(deltas: Iterator[Delta]) -> tuple[str, Usage]:
+    text, usage = "", Usage()
+    for delta in deltas:
+        text, usage = text + delta.text, delta.usage or usage
+    return text, usage
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        one.prompt_tokens + other.prompt_tokens,
+        one.output_tokens + other.output_tokens,
+        one.cached_tokens + other.cached_tokens,
+    )
+
+
+def _call(
+    step: Step,
+    model: ChatModel,
+    prompt: Prompt,
+    messages: tuple[Message, ...],
+    text: str,
+    usage: Usage,
+    began: float,
+    tries: int,
+) -> ModelCall:
+    return ModelCall(
+        step=step,
+        model=model.name,
+        prompt=prompt.sha,
+        messages=messages,
+        reply=text,
+        prompt_tokens=usage.prompt_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        seconds=time.monotonic() - began,
+        tries=tries,
+    )
+
+
+def _scores(text: str, chunks: Sequence[Chunk]) -> dict[str, int] | None:
+    """By chunk id, from an object {"1": 8, …} or lines "1: 8"; None when there is not one."""
+    value = json_object(text)
+    pairs = value.items() if value else re.findall(r"^\W*(\d+)\W*[:=]\s*(.+)$", text, re.MULTILINE)
+    read = {str(key).strip(" []"): score(given) for key, given in pairs}
+    found = {chunk.id: read[str(n)] for n, chunk in enumerate(chunks, 1) if read.get(str(n)) is not None}
+    return cast("dict[str, int]", found) or None
+
+
+def _shortened(chunk: Chunk) -> str:
+    return harmless(f"{PATH_SEPARATOR.join(chunk.path[-1:])}: {_cut(chunk.text, _PASSAGE_SEEN)}").replace("\n", " ")
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[:length].rsplit(" ", 1)[0] + " …"
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

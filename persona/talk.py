@@ -1,0 +1,161 @@
+"""What is said and decided without a model: small talk, refusals, the rules fixed in code. Pure.
+
+Phrases exist in English, German, French, Spanish and Chinese; other languages get the English ones.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """What the persona says of itself in one language; `{name}` and `{sections}` are put in."""
+
+    hello: str
+    thanks: str
+    goodbye: str
+    refusal: str
+    help: str
+    private: str
+
+
+_PHRASES = {
+    "en": Phrases(
+        "Hello, I am {name}. What would you like to know?",
+        "You are welcome. Is there anything else you would like to ask?",
+        "Goodbye, and thank you for the conversation.",
+        "I'm afraid my page doesn't tell.",
+        "That is nothing for me to decide. Please ask a doctor, or in an emergency call your local emergency number now.",
+        "I keep that private, and my page doesn't tell.",
+    ),
+    "de": Phrases(
+        "Guten Tag, ich bin {name}. Was möchten Sie wissen?",
+        "Gern geschehen. Möchten Sie noch etwas fragen?",
+        "Auf Wiedersehen, und danke für das Gespräch.",
+        "Davon erzählt meine Seite leider nichts.",
+        "Das kann ich nicht entscheiden. Fragen Sie bitte einen Arzt oder rufen Sie im Notfall jetzt den Notruf 112.",
+        "Das ist privat, und meine Seite erzählt davon nichts.",
+    ),
+    "fr": Phrases(
+        "Bonjour, je suis {name}. Que voulez-vous savoir ?",
+        "Je vous en prie. Avez-vous une autre question ?",
+        "Au revoir, et merci pour cet entretien.",
+        "Ma page n'en dit rien, je le regrette.",
+        "Ce n'est pas à moi d'en décider. Consultez un médecin ou, en cas d'urgence, appelez le 112 tout de suite.",
+        "Cela reste privé, et ma page n'en dit rien.",
+    ),
+    "es": Phrases(
+        "Hola, soy {name}. ¿Qué le gustaría saber?",
+        "De nada. ¿Quiere preguntar algo más?",
+        "Adiós, y gracias por la conversación.",
+        "Lo siento, mi página no lo cuenta.",
+        "Eso no me corresponde decidirlo. Consulte a un médico o, en una emergencia, llame ahora al 112.",
+        "Eso es privado, y mi página no lo cuenta.",
+    ),
+    "zh": Phrases(
+        "你好，我是{name}。你想知道什么？",
+        "不客气。还有什么想问的吗？",
+        "再见，谢谢你的采访。",
+        "很抱歉，我的页面没有提到这一点。",
+        "这不是我能决定的事。请咨询医生；如遇紧急情况，请立即拨打当地急救电话。",
+        "这是私事，我的页面也没有提到。",
+    ),
+}
+_HELLO = (
+    r"hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|servus|moin"
+    r"|grüß gott|bonjour|bonsoir|salut|hola|buen[oa]s (?:días|tardes|noches)|你好|您好|早上好|晚上好"
+)
+_THANKS = r"thanks(?: a lot| so much| very much)?|thank you(?: (?:so|very) much)?|thx|danke(?: schön| sehr)?|vielen dank|merci(?: beaucoup)?|(?:muchas )?gracias|谢谢(?:你|您)?|多谢"
+_GOODBYE = r"bye(?:[ -]?bye)?|good ?bye|see you(?: later| soon)?|farewell|good night|auf wiedersehen|tschüss|ciao|au revoir|adi[oó]s|hasta luego|再见"
+_ADDRESS = r"(?:[\s,]+(?:there|again|dear|mr|mrs|ms|miss|sir|madam|{name}))*"
+_PLEASANTRY = r"(?:[\s,.!]+(?:nice|glad|pleased|good) to (?:meet|see) you|[\s,.!]+how are you(?: (?:today|doing))?|[\s,.!]+my name is [\w' -]+|[\s,.!]+i(?: am|'m) [\w' -]+)?"
+
+_INTRODUCTION = re.compile(
+    r"""^\W*(?:(?:so|please|well|and|now|can|could|would|will|you|hello|hi)\W+)*(?:
+        who\ (?:are|were)\ you(?:\ really|\ exactly)? | (?:introduce|describe|present)\ yourself
+      | (?:tell|say)\ (?:me|us)?\ ?(?:something\ |a\ (?:little|bit)\ |more\ |all\ )?about\ (?:yourself|you|your\ life(?:\ story)?|who\ you\ are)
+      | (?:summari[sz]e|sum\ up|outline|describe)\ (?:your|the\ story\ of\ your)\ (?:life|career|story|biography)(?:\ for\ me)?
+      | what\ (?:are|were)\ you\ (?:best\ )?known\ for | what\ is\ your\ (?:life\ )?story | tell\ me\ your\ (?:life\ )?story
+      | wer\ (?:bist\ du|sind\ sie|warst\ du|waren\ sie) | (?:stell\ dich|stellen\ sie\ sich)(?:\ bitte)?\ vor
+      | erzähl(?:e|en\ sie)?\ (?:mir\ )?(?:etwas\ )?(?:von\ (?:dir|sich|ihnen)|(?:aus|von|über)\ (?:deinem|ihrem|dein|ihr)e?n?\ leben)
+      | qui\ (?:êtes[- ]vous|es[- ]tu) | présente(?:z)?[- ](?:vous|toi) | (?:quién|quien)\ (?:eres|es\ usted)
+      | 你是谁 | 您是谁 | (?:请)?(?:介绍一下|自我介绍).{0,6} | 你是誰
+    )(?:\s+(?:please|bitte|in\ short|briefly|in\ (?:a\ few|two|three)\ (?:words|sentences)))?\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CONVERSATION = re.compile(
+    r"""\b(?:do|did|can|could|would)\ you\ (?:still\ )?(?:remember|recall|know)\ (?:me|my|what\ (?:i|we|my)|who\ i|where\ i|which\ \w+\ i)\b
+      | \b(?:what|who|where|which|how|when)\b.{0,40}\b(?:is|was|'s)\ my\b | \bwhat(?:'s|\ is|\ was)\ my\b | \bwho\ am\ i\b
+      | \b(?:did|have)\ (?:i|we)\ (?:\w+\ )?(?:ask|asked|say|said|tell|told|mention|mentioned|talk|talked|discuss|discussed|speak|spoken)\b
+      | \bwhat\ (?:did|have)\ (?:i|we)\b | \b(?:i|we)\ (?:just|first|already|asked|told|said|mentioned)\b.{0,60}\b(?:ask|asked|told|said|tell|mention|mentioned|before|earlier|you)\b
+      | \b(?:did|have)\ you\ (?:just\ |already\ )?(?:say|said|tell\ me|told\ me|mention|mentioned|answer|answered)\b
+      | \byou\ (?:just\ )?(?:said|told\ me|mentioned|answered)\ (?:earlier|before|first|just\ now|that\ before)\b
+      | \bmy\ (?:first|last|previous|second|earlier|name|question|questions)\b.{0,30}\?
+      | \b(?:wie\ heiße\ ich|mein(?:e)?\ (?:name|erste\ frage|letzte\ frage)|habe\ ich\ (?:dich|sie|gefragt|gesagt))\b
+      | \b(?:mon\ nom|ma\ (?:première|dernière)\ question|mi\ nombre|mi\ (?:primera|última)\ pregunta|me\ llamo)\b | 我的名字|我(?:刚才|第一个|先前)|我叫什么""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NEEDS_HELP = re.compile(
+    r"""\b(?:should|can|may|could|must|shall)\ (?:i|my\ \w+)\ (?:take|stop\ taking|use|inject|give|swallow|mix)\b.{0,60}\b(?:pill|pills|drug|drugs|medicine|medication|dose|aspirin|ibuprofen|paracetamol|insulin|antibiotics?|morphine|opium|cocaine|tablets?|remedy|treatment|radium|poison)\b
+      | \b(?:what|which)\ (?:medicine|medication|drug|dose|dosage|treatment|pills?|antibiotics?|remedy|therapy)\ (?:should|do|can|would)\ (?:i|you\ (?:recommend|advise))\b
+      | \b(?:diagnose\ (?:me|my)|do\ i\ have\ (?:cancer|diabetes|a\ (?:stroke|tumou?r|heart\ attack|concussion)|depression|covid)|am\ i\ having\ a)\b
+      | \bwhat\ (?:is|could\ be)\ wrong\ with\ (?:me|my\ (?:heart|head|chest|stomach|leg|arm|child|baby|skin|eyes?))\b
+      | \b(?:i|my\ \w+)\ (?:have|has|had|am\ having|is\ having)\ (?:a\ |an\ |severe\ |strong\ |terrible\ |sudden\ )*(?:chest\ pain|heart\ attack|stroke|overdose|seizure|fever|rash|lump|bleeding|headaches?)\b
+      | \b(?:my\ (?:chest|heart)\ hurts|i\ can(?:no|')?t\ breathe|is\ not\ breathing|isn't\ breathing|i(?:'ve|\ have)?\ (?:took|taken|swallowed)\ (?:too\ many|poison|pills|an\ overdose))\b
+      | \b(?:kill(?:ing)?\ myself|suicid(?:e|al)|end\ my\ life|harm(?:ing)?\ myself|hurt(?:ing)?\ myself|want\ to\ die)\b
+      | \b(?:how|what)\b.{0,40}\b(?:treat|cure|heal|stop)\ (?:my|a\ wound\ of\ mine|this\ (?:wound|burn|rash|bleeding))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_PRIVATE = re.compile(
+    r"""\b(?:your|his|her|their)\ (?:\w+\ )?(?:phone|telephone|mobile)(?:\ number)?\b | \b(?:your|his|her)\ (?:\w+\ )?(?:e-?mail|home\ address|street\ address|password|bank|credit\ card|passport|social\ security)\b
+      | \bwhere\ (?:exactly\ )?(?:do|does)\ (?:you|he|she|your\ \w+)\ live\b | \bwhat\ is\ your\ (?:home\ )?address\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_OUTSIDE = re.compile(
+    r"""\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules?|prompts?|orders|above|previous)\b
+      | \b(?:print|show|repeat|reveal|output|tell\ me|give\ me|what\ (?:is|are))\b.{0,30}\b(?:your|the)\ (?:system\ )?(?:instructions?|prompts?|system\ message|rules\ you\ were\ given)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def phrases(language: str) -> Phrases:
+    """The phrases of a language, English ones where there are none."""
+    return _PHRASES.get(language.split("-", maxsplit=1)[0], _PHRASES["en"])
+
+
+def small_talk(said: str, title: str, language: str) -> str | None:
+    """The reply to a greeting, thanks or goodbye; None when more was said than that."""
+    own = phrases(language)
+    name = "|".join(re.escape(part) for part in {title, *title.split()})
+    address = _ADDRESS.replace("{name}", name)
+    for pattern, reply in ((_HELLO, own.hello), (_THANKS, own.thanks), (_GOODBYE, own.goodbye)):
+        if re.fullmatch(rf"\W*(?:{pattern}){address}{_PLEASANTRY}\W*", said, re.IGNORECASE):
+            return reply.replace("{name}", title)
+    return None
+
+
+def asks_for_introduction(said: str) -> bool:
+    """Whether the page's Introduction is what was asked for."""
+    return bool(_INTRODUCTION.match(said))
+
+
+def about_conversation(said: str) -> bool:
+    """Whether the question is about what was said in this conversation."""
+    return bool(_CONVERSATION.search(said))
+
+
+def needs_real_help(said: str) -> bool:
+    """Whether an answer in role could harm: diagnosis, treatment, an emergency."""
+    return bool(_NEEDS_HELP.search(said))
+
+
+def asks_private_fact(said: str) -> bool:
+    """Whether it asks for what would expose a living person."""
+    return bool(_PRIVATE.search(said))
+
+
+def orders_the_program(said: str) -> bool:
+    """Whether it is addressed to the program behind the persona: its instructions, or to drop them."""
+    return bool(_OUTSIDE.search(said))
