@@ -19,6 +19,7 @@ import numpy as np
 
 from persona.ngrams import NgramIndex, Scores
 from persona.records import PATH_SEPARATOR, Chunk
+from persona.text import content_words
 
 _OURS = Path(__file__).parent / "gates"
 _YOURS = {
@@ -101,16 +102,27 @@ def with_name(question: str, title: str, language: str = "en") -> str:
 
 def with_you(question: str, title: str) -> str:
     """The question with "you" for the persona's name (English): how an interviewer speaks to them."""
-    text = question
-    parts = [p for p in (title, *title.split()) if len(p) > 2 and p[0].isupper()]
-    for part in sorted(set(parts), key=len, reverse=True):
-        text = re.sub(rf"\b{re.escape(part)}(?:'s|’s|s')(?!\w)", "your", text)
-        text = re.sub(rf"\b{re.escape(part)}\b(?![-'’]\w)", "you", text)
-    text = re.sub(r"\byou(?: you)+\b", "you", text)
-    text = re.sub(r"\b(?:you|your) your\b", "your", text)
+    full = re.sub(r"\s*\([^)]*\)$", "", title)
+    parts = [p for p in full.split() if len(p) > 2 and p[0].isupper()] if " " in full else []
+    text = _put_you(question, full)
+    for part in dict.fromkeys([*parts[-1:], *parts[:1]]):
+        text = _put_you(text, part)
     for wrong, correct in _AGREE:
         text = re.sub(wrong, correct, text, flags=re.IGNORECASE)
     return text[:1].upper() + text[1:]
+
+
+def _put_you(text: str, name: str) -> str:
+    """Each mention of the name, but not where it is part of somebody else's: Pierre Curie."""
+
+    def put(found: re.Match[str]) -> str:
+        before, after = text[: found.start()], text[found.end() :]
+        neighbor = re.search(r"([A-ZÀ-Þ][\w'’-]*)\s$", before)
+        if (neighbor and content_words(neighbor[1], "en")) or re.match(r"\s[A-ZÀ-Þ]", after):
+            return found.group()
+        return "your" if found["owned"] else "you"
+
+    return re.sub(rf"(?<![\w'’-]){re.escape(name)}(?P<owned>(?:['’]s|(?<=s)['’])(?!\w))?(?![-\w'’])", put, text)
 
 
 def rank(index: PageIndex, question: str, signals: Signals) -> list[Candidate]:

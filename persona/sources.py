@@ -38,7 +38,7 @@ def section_url(build: Build, path: Sequence[str]) -> str:
     """The address of that section in that revision of the page; empty where the page has none."""
     if not build.url:
         return ""
-    by_revision = build.revision.isdigit() and "/wiki/" in build.url or "index.php" in build.url
+    by_revision = (build.revision.isdigit() and "/wiki/" in build.url) or "index.php" in build.url
     oldid = f"{'&' if '?' in build.url else '?'}oldid={build.revision}" if by_revision else ""
     anchor = "" if path == ("Introduction",) else "#" + path[-1].replace(" ", "_")
     return f"{build.url}{oldid}{anchor}"

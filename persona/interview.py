@@ -1,0 +1,141 @@
+"""One turn, as a stream of events: rewrite, gate, the stages, refusal.
+
+`Interview.ask` is the only way in. It stores the question before anything else and its last event is the stored turn,
+whatever happened in between. Knows the order of the stages and no server, store or screen.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from threading import Lock
+
+from persona.errors import InputError, PersonaError
+from persona.ports import ChunkStore, Embedder, History, Library
+from persona.records import Asked, Event, Finished, Question, Text, Thread, Turn, new_id, now
+from persona.retrieval import Gate, PageIndex
+from persona.steps import Steps
+from persona.turn import Searcher, Subject, TurnRun
+
+LONGEST_QUESTION = 2000  # characters
+_INDEXES = 8  # pages kept ready
+_log = logging.getLogger(__name__)
+
+
+def never() -> bool:
+    """Nobody cancels."""
+    return False
+
+
+class Interview:
+    """Questions in, events out. Usable from several threads at once; keeps no state of any thread."""
+
+    def __init__(
+        self,
+        library: Library,
+        history: History,
+        store: ChunkStore,
+        embedder: Embedder,
+        steps: Steps,
+        gates: Callable[[str], Gate],
+        settings: dict[str, str],
+    ) -> None:
+        """`gates` gives the gate for a language; `settings` is what each trace records of them."""
+        self._library, self._history = library, history
+        self._store, self._embedder, self._steps = store, embedder, steps
+        self._gates, self._settings = gates, settings
+        self._indexes: OrderedDict[str, PageIndex] = OrderedDict()
+        self._lock = Lock()
+
+    def ask(
+        self,
+        question: str,
+        thread: str,
+        parent: str | None = None,
+        request_id: str | None = None,
+        cancelled: Callable[[], bool] = never,
+    ) -> Iterator[Event]:
+        """Answer a question in a thread, after `parent` (None: at its root).
+
+        The same request_id twice is one turn. Raises InputError before anything is stored; afterwards trouble ends in a
+        turn whose state is "failed". Closing the iterator, or `cancelled`, ends in one whose state is "stopped".
+        """
+        asked = checked_question(question)
+        found = self._history.thread(thread)
+        if found is None:
+            raise InputError("There is no such thread. Start a new one.")
+        new = Turn(new_id(), thread, parent, request_id or new_id(), Question(asked, asked), "running", now())
+        stored = self._history.add(new)
+        yield Asked(stored)
+        if stored.id != new.id:  # asked before under this request_id: that turn is the answer
+            yield Finished(stored)
+            return
+        yield from self._answer(stored, found, cancelled)
+
+    def _answer(self, turn: Turn, thread: Thread, cancelled: Callable[[], bool]) -> Iterator[Event]:
+        shown = ""
+        run: TurnRun | None = None
+        ended = replace(turn, state="stopped")
+        try:
+            subject = self.subject(thread.person)
+            past = self._history.path(turn.parent) if turn.parent else []
+            run = TurnRun(subject, self._steps, turn, past)
+            for event in run.events():
+                if cancelled():
+                    break
+                shown += event.text if isinstance(event, Text) else ""
+                yield event
+            else:
+                ended = replace(turn, state="done")
+        except PersonaError as error:
+            _log.warning("turn %s failed: %s", turn.id, error)
+            ended = replace(turn, state="failed", error=str(error))
+        finally:
+            # also when the reader closed the iterator: what came so far is kept
+            ended = self._history.finish(_as_it_ended(ended, run, shown, self._settings))
+        yield Finished(ended)
+
+    def subject(self, person: str) -> Subject:
+        """Everything that a turn needs to know of a person. Raises InputError, IndexMismatch."""
+        found = self._library.person(person)
+        build = self._library.build(found.build) if found else None
+        if found is None or build is None:
+            raise InputError("This person is no longer loaded. Load the page again; the thread is kept.")
+        index = self._index(build.id, build.title, found.language)
+        searcher = Searcher(index, self._store, self._embedder, build, self._gates(found.language))
+        return Subject(found, build, searcher)
+
+    def _index(self, build: str, title: str, language: str) -> PageIndex:
+        with self._lock:
+            if build in self._indexes:
+                self._indexes.move_to_end(build)
+                return self._indexes[build]
+        index = PageIndex(title, language, self._library.chunks(build))
+        with self._lock:
+            self._indexes[build] = index
+            while len(self._indexes) > _INDEXES:
+                self._indexes.popitem(last=False)
+        return index
+
+
+def checked_question(question: str) -> str:
+    """The question without blanks around it. Raises InputError if there is none, or far too much."""
+    asked = question.strip()
+    if not asked:
+        raise InputError("Type a question first.")
+    if len(asked) > LONGEST_QUESTION:
+        raise InputError(
+            f"A question may have {LONGEST_QUESTION:,} characters; this one has {len(asked):,}. Shorten it."
+        )
+    return asked
+
+
+def _as_it_ended(turn: Turn, run: TurnRun | None, shown: str, settings: dict[str, str]) -> Turn:
+    if run is None:
+        return turn
+    trace = replace(run.trace(), settings=settings)
+    answer = run.answer if turn.state == "done" else None
+    partial = shown if turn.state in {"stopped", "failed"} else ""
+    return replace(turn, question=run.question, answer=answer, trace=trace, partial=partial)

@@ -1,0 +1,76 @@
+"""Turns answered in worker threads of the process, whatever becomes of the page that asked.
+
+Pages and tabs come and go; a worker drains `Interview.ask` and stores what came so far, and pages read it from the
+history. Stop is a flag of the turn. Knows nothing of what an event means beyond text and steps.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+
+from persona.errors import PersonaError
+from persona.interview import Interview
+from persona.ports import History
+from persona.records import Asked, Event, Finished, Text, Working
+
+_EVERY = 0.15  # seconds between two notes of what came so far
+_log = logging.getLogger(__name__)
+
+
+class Runner:
+    """Runs the turns of one process. Usable from any thread."""
+
+    def __init__(self, interview: Interview, history: History) -> None:
+        self._interview, self._history = interview, history
+        self._stops: dict[str, threading.Event] = {}
+        self._lock = threading.Lock()
+        self._abandoned = history.abandon()
+
+    def submit(self, question: str, thread: str, parent: str | None = None, request_id: str | None = None) -> str:
+        """Store the question and answer it in the background; the turn's id. Raises InputError, StoreError."""
+        stop = threading.Event()
+        events = self._interview.ask(question, thread, parent, request_id, stop.is_set)
+        asked = next(events)
+        if not isinstance(asked, Asked):  # pragma: no cover - ask's promise
+            raise TypeError(asked)
+        turn = asked.turn
+        with self._lock:
+            if turn.id in self._stops:  # the same request twice: the first one is on its way
+                events.close()  # type: ignore[attr-defined]
+                return turn.id
+            self._stops[turn.id] = stop
+        threading.Thread(target=self._drain, args=(turn.id, events), name=f"turn-{turn.id[:8]}", daemon=True).start()
+        return turn.id
+
+    def stop(self, turn: str) -> None:
+        """Ask a turn of this process to end; what came so far is kept."""
+        with self._lock:
+            flag = self._stops.get(turn)
+        if flag:
+            flag.set()
+
+    def running(self) -> list[str]:
+        """The turns that are being answered."""
+        with self._lock:
+            return list(self._stops)
+
+    def _drain(self, turn: str, events: Iterator[Event]) -> None:
+        text, step, noted = "", "", 0.0
+        try:
+            for event in events:
+                if isinstance(event, Finished):
+                    break
+                text += event.text if isinstance(event, Text) else ""
+                changed = isinstance(event, Working)
+                step = event.step if isinstance(event, Working) else step
+                if changed or time.monotonic() - noted > _EVERY:
+                    self._history.progress(turn, text, step)
+                    noted = time.monotonic()
+        except PersonaError:
+            _log.exception("turn %s could not be stored", turn)
+        finally:
+            with self._lock:
+                self._stops.pop(turn, None)

@@ -1,0 +1,316 @@
+"""The course of one turn: which stage is tried when, and what each came to.
+
+Small talk and the rules fixed in code need no model. A question that neither the page nor the conversation supports
+never reaches the answering model. Knows nothing of how turns are stored or shown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from persona import talk
+from persona.errors import IndexMismatch
+from persona.ports import ChunkStore, Embedder, Vectors
+from persona.records import (
+    INTRODUCTION,
+    PATH_SEPARATOR,
+    Answer,
+    Attempt,
+    Build,
+    Chunk,
+    Event,
+    Evidence,
+    ModelCall,
+    Person,
+    Question,
+    Source,
+    Stage,
+    Text,
+    Trace,
+    Turn,
+    Working,
+)
+from persona.retrieval import Candidate, Gate, PageIndex, Signals, features, rank, rank_by_ngrams, with_name, with_you
+from persona.sources import invented_quotation, make_sources, unsupported
+from persona.steps import RANK_FROM, Reply, Steps
+
+SENT = 3  # passages a stage sends
+RANKED = 10  # passages the model scores
+_NEIGHBORS = 60  # vectors asked for of each kind
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Who is interviewed, from which build, and how it is searched."""
+
+    person: Person
+    build: Build
+    searcher: Searcher
+
+
+class Searcher:
+    """One build, searched by vector and n-grams."""
+
+    def __init__(self, index: PageIndex, store: ChunkStore, embedder: Embedder, build: Build, gate: Gate) -> None:
+        self.index, self._store, self._embedder, self._build, self.gate = index, store, embedder, build, gate
+        if (build.embedder, build.dimension) != (embedder.name, embedder.dimension):
+            raise IndexMismatch(
+                f"“{build.title}” was indexed with the embedder {build.embedder}, and now {embedder.name} is set. "
+                f"Load the page again, or set PERSONA_EMBEDDER back."
+            )
+
+    def search(self, question: str) -> tuple[list[Candidate], dict[str, float]]:
+        """All candidates, best first, and the gate's features."""
+        title, language = self.index.title, self.index.language
+        searched, asked = self._embedder.embed([with_name(question, title, language), with_you(question, title)])
+        signals = Signals(
+            cosines=self._best(searched, "chunk"),
+            windows=self._best(searched, "window"),
+            asked_cosine=max(self._best(asked, "chunk", 1).values(), default=0.0),
+            asked_window=max(self._best(asked, "window", 1).values(), default=0.0),
+        )
+        return rank(self.index, question, signals), features(self.index, question, signals)
+
+    def within(self, question: str, path: tuple[str, ...]) -> list[Candidate]:
+        """The nearest by vector in a section and its subsections."""
+        title, language = self.index.title, self.index.language
+        vector = self._embedder.embed([with_name(question, title, language)])[0]
+        found = self._nearest(vector, "chunk", SENT, self.index.within(path))
+        by_id = {chunk.id: chunk for chunk in self.index.chunks}
+        return [Candidate(by_id[id_], cosine, False, False) for id_, cosine in found if id_ in by_id]
+
+    def _best(self, vector: Vectors, kind: str, limit: int = _NEIGHBORS) -> dict[str, float]:
+        """By chunk, the best cosine among its vectors of that kind."""
+        best: dict[str, float] = {}
+        for id_, cosine in self._nearest(vector, kind, limit, ()):
+            chunk = id_.split(":", maxsplit=1)[0]
+            best[chunk] = max(best.get(chunk, -1.0), cosine)
+        return best
+
+    def _nearest(self, vector: Vectors, kind: str, limit: int, sections: Sequence[str]) -> list[tuple[str, float]]:
+        where = {"kind": [kind]} | ({"section": list(sections)} if sections else {})
+        return [(m.chunk, 1 - m.distance) for m in self._store.nearest(self._build.id, vector, limit, where)]
+
+
+class TurnRun:
+    """One question being answered. After `events()` is drained, `answer` and `trace()` are complete."""
+
+    def __init__(self, subject: Subject, steps: Steps, turn: Turn, past: Sequence[Turn]) -> None:
+        self._person, self._build, self._searcher = subject.person, subject.build, subject.searcher
+        self._steps, self._past = steps, past
+        self.question: Question = turn.question
+        self.answer: Answer | None = None
+        self._calls: list[ModelCall] = []
+        self._attempts: list[Attempt] = []
+        self._dropped: list[str] = []
+        self._gate: dict[str, float] = {}
+        self._timings: dict[str, float] = {}
+        self._tried: set[str] = set()  # chunks that were sent and gave no answer
+        self._began = time.monotonic()
+
+    def trace(self) -> Trace:
+        """What happened so far."""
+        timings = self._timings | {"total": time.monotonic() - self._began}
+        return Trace(tuple(self._calls), tuple(self._attempts), tuple(self._dropped), self._gate, timings)
+
+    def events(self) -> Iterator[Event]:
+        """The whole turn."""
+        asked, title, language = self.question.asked, self._person.title, self._person.language
+        reply = talk.small_talk(asked, title, language)
+        if reply:
+            yield from self._say(reply, "greeting")
+        elif talk.needs_real_help(asked):
+            yield from self._refuse("this needs real help, not a persona", talk.phrases(language).help)
+        elif self._build.living and talk.asks_private_fact(asked):
+            yield from self._refuse("a private fact of a living person", talk.phrases(language).private)
+        elif talk.orders_the_program(asked):
+            yield from self._refuse("this is not a question to the persona")
+        else:
+            yield from self._search_and_answer()
+
+    def _search_and_answer(self) -> Iterator[Event]:
+        yield from self._rewrite()
+        if self._past and talk.about_conversation(self.question.asked):
+            yield from self._conversation()
+        if not self.answer and talk.asks_for_introduction(self.question.asked):
+            yield from self._introduction()
+        if not self.answer:
+            yield from self._page()
+
+    def _rewrite(self) -> Iterator[Event]:
+        if not self._past:
+            return
+        yield Working("understanding the question")
+        with self._timed("rewrite"):
+            found, call = self._steps.rewrite(self._person.title, self._past, self.question.asked)
+        self._calls.append(call)
+        if found:
+            self.question = Question(self.question.asked, found.question, found.turns)
+
+    def _conversation(self) -> Iterator[Event]:
+        """What was said in this conversation, and evidence of nothing else."""
+        named = [turn for turn in self._past if turn.id in self.question.turns] or list(self._past)
+        first = [turn for turn in self._past[:1] if turn not in named]
+        told = [_as_told(turn, self._person.title) for turn in [*first, *named]]
+        yield Working("looking back at our conversation")
+        yield from self._try_answer("conversation", (), told, self.question.asked)
+
+    def _introduction(self) -> Iterator[Event]:
+        chunks = [c for c in self._searcher.index.chunks if c.path == (INTRODUCTION,)] or self._searcher.index.chunks
+        evidence = [Evidence("category", chunk, 1.0) for chunk in chunks[:SENT]]
+        yield from self._try_chunks("category", evidence, f"{INTRODUCTION}, as the question asks for it")
+
+    def _page(self) -> Iterator[Event]:
+        yield Working(f"searching the page of {self._person.title}")
+        with self._timed("search"):
+            candidates, self._gate = self._look()
+        if not self._searcher.gate.passes(self._gate):
+            self._attempts.append(Attempt("refused", (), "the gate found no tie to the page"))
+            yield from self._refuse("nothing on the page is about this")
+            return
+        for stage in (self._nearest_first, self._section, self._ranked, self._ngrams):
+            yield from stage(candidates)
+            if self.answer:
+                return
+        yield from self._refuse("the page speaks of related things but does not answer this")
+
+    def _look(self) -> tuple[list[Candidate], dict[str, float]]:
+        """Search with the rewrite; the gate hears the question as asked, too, and takes the better of both."""
+        gate = self._searcher.gate
+        candidates, found = self._searcher.search(self.question.standalone)
+        scored = dict(found) | {"score": gate.score(found), "threshold": gate.threshold}
+        return candidates, scored
+
+    def _nearest_first(self, candidates: list[Candidate]) -> Iterator[Event]:
+        """The passages that vectors and n-grams together put first, ranked by no model."""
+        evidence = [Evidence("ranked", c.chunk, c.score) for c in candidates[:SENT]]
+        how = "vectors and n-grams agree" if candidates and candidates[0].agreed else "fused score"
+        yield from self._try_chunks("ranked", evidence, how)
+
+    def _section(self, _: list[Candidate]) -> Iterator[Event]:
+        yield Working("choosing a section")
+        with self._timed("categorize"):
+            sections = self._searcher.index.sections
+            path, call = self._steps.categorize(self._person.title, sections, self.question.standalone)
+        self._calls.append(call)
+        if path is None:
+            self._attempts.append(Attempt("category", (), "no section was chosen", call.error))
+            return
+        yield Working(f"looking in “{PATH_SEPARATOR.join(path)}”")
+        found = self._searcher.within(self.question.standalone, path)
+        yield from self._try_chunks(
+            "category", [Evidence("category", c.chunk, c.score) for c in found], PATH_SEPARATOR.join(path)
+        )
+
+    def _ranked(self, candidates: list[Candidate]) -> Iterator[Event]:
+        fresh = [c.chunk for c in candidates if c.chunk.id not in self._tried][:RANKED]
+        if not fresh:
+            self._attempts.append(Attempt("ranked", (), "no passage was left"))
+            return
+        yield Working(f"ranking {len(fresh)} passages")
+        with self._timed("rank"):
+            scores, call = self._steps.rank(self._person.title, fresh, self.question.standalone)
+        self._calls.append(call)
+        kept = sorted((c for c in fresh if scores.get(c.id, 0) >= RANK_FROM), key=lambda c: -scores[c.id])
+        evidence = [Evidence("ranked", chunk, scores[chunk.id] / 10) for chunk in kept[:SENT]]
+        yield from self._try_chunks(
+            "ranked", evidence, call.error or f"{len(kept)} of {len(fresh)} scored {RANK_FROM} or more"
+        )
+
+    def _ngrams(self, _: list[Candidate]) -> Iterator[Event]:
+        found = rank_by_ngrams(self._searcher.index, self.question.standalone)
+        evidence = [Evidence("ngram", c.chunk, c.score) for c in found if c.chunk.id not in self._tried][:SENT]
+        yield from self._try_chunks("ngram", evidence, "passages that share the rarest words")
+
+    def _try_chunks(self, stage: Stage, evidence: Sequence[Evidence], detail: str) -> Iterator[Event]:
+        fresh = [item for item in evidence if item.chunk.id not in self._tried]
+        if not fresh:
+            outcome = "nothing new to send" if evidence else "no passage"
+            self._attempts.append(Attempt(stage, tuple(evidence), outcome, detail))
+            return
+        yield Working("answering")
+        self._tried |= {item.chunk.id for item in fresh}
+        passages = [_as_passage(item.chunk) for item in fresh]
+        asked = with_you(self.question.standalone, self._person.title)
+        yield from self._try_answer(stage, fresh, passages, asked, detail)
+
+    def _try_answer(
+        self, stage: Stage, evidence: Sequence[Evidence], passages: Sequence[str], asked: str, detail: str = ""
+    ) -> Iterator[Event]:
+        reply = Reply()
+        pieces = self._steps.answer(self._person.title, self._person.language, passages, asked, reply)
+        try:
+            with self._timed("answer"):
+                yield from self._checked(pieces, passages, reply)
+        finally:
+            if reply.call:
+                self._calls.append(reply.call)
+            self._dropped += reply.dropped
+        sent = evidence[: len(evidence) - len(reply.dropped)] if evidence else ()
+        outcome = "answered" if reply.found else "not found"
+        self._attempts.append(Attempt(stage, tuple(sent), outcome, detail))
+        if reply.found:
+            self._take(stage, reply, sent, passages)
+
+    def _checked(self, pieces: Iterator[str], passages: Sequence[str], reply: Reply) -> Iterator[Event]:
+        """The answer as it comes; for a living person only once it is known to invent no quotation."""
+        if not self._build.living:
+            yield from (Text(piece) for piece in pieces)
+            return
+        text = "".join(pieces)
+        if reply.found and invented_quotation(text, passages):
+            reply.found = False
+        elif reply.found:
+            yield Text(text)
+
+    def _take(self, stage: Stage, reply: Reply, evidence: Sequence[Evidence], passages: Sequence[str]) -> None:
+        language = self._person.language
+        sources: tuple[Source, ...] = make_sources(self._build, evidence, reply.text, language)
+        allowed = f"{self.question.standalone} {self.question.asked} {self._person.title}"
+        warnings = [f"“{name}” is in no source" for name in unsupported(reply.text, passages, allowed)]
+        if reply.cut:
+            warnings.append("the answer was cut for length")
+        self.answer = Answer(reply.text, True, stage, sources=sources, warnings=tuple(warnings))
+
+    def _say(self, text: str, stage: Stage) -> Iterator[Event]:
+        self.answer = Answer(text, True, stage)
+        self._attempts.append(Attempt(stage, (), "answered"))
+        yield Text(text)
+
+    def _refuse(self, reason: str, text: str = "") -> Iterator[Event]:
+        text = text or talk.phrases(self._person.language).refusal
+        self.answer = Answer(text, False, "refused", reason=f"{reason}{_hint(self._searcher.index, reason)}")
+        yield Text(text)
+
+    @contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._timings[part] = self._timings.get(part, 0.0) + time.monotonic() - began
+
+
+def _as_passage(chunk: Chunk) -> str:
+    return f"{PATH_SEPARATOR.join(chunk.path)}: {chunk.text}"
+
+
+def _as_told(turn: Turn, title: str) -> str:
+    said = f"The interviewer said: {turn.question.asked}"
+    return f"{said}\n{title} answered: {turn.answer.text}" if turn.answer else said
+
+
+def _hint(index: PageIndex, reason: str) -> str:
+    """What may be asked instead: the page's first headings."""
+    if "page" not in reason:
+        return ""
+    names = list(dict.fromkeys(path[0] for path in index.sections if path[0] != INTRODUCTION))[:4]
+    return f". Rephrase it, or ask about {_listed(names)}." if names else ". Rephrase it."
+
+
+def _listed(names: Iterable[str]) -> str:
+    quoted = [f"“{name}”" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"

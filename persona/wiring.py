@@ -1,0 +1,197 @@
+"""Settings become adapters and a ready Interview, here and nowhere else.
+
+Each part is made when it is first needed, so that listing people loads no model. Every part can be replaced by keyword.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+from persona.errors import PersonaError
+from persona.ingest import Ingest
+from persona.interview import Interview
+from persona.ports import ChatModel, ChunkStore, Embedder, History, Library, PageSource
+from persona.prompts import Prompt, load_prompts
+from persona.records import Loaded, ModelStatus, Progress, Step
+from persona.retrieval import Gate, load_gate
+from persona.settings import Settings, load_settings
+from persona.steps import VARIABLES, Steps
+
+OLLAMA_MODEL = "qwen3:8b"
+_log = logging.getLogger(__name__)
+
+
+class Wiring:
+    """The parts of one process. `replacements` stand in for parts of the same name, as in tests."""
+
+    def __init__(self, settings: Settings | None = None, **replacements: Any) -> None:  # noqa: ANN401
+        self.settings = settings or load_settings()
+        logging.getLogger("httpx").setLevel(logging.WARNING)  # one line per outside call, and that is ours
+        for name, part in replacements.items():
+            if not hasattr(type(self), name):
+                raise TypeError(f"Wiring has no part named {name}.")
+            self.__dict__[name] = part
+
+    @cached_property
+    def database(self) -> Any:  # noqa: ANN401 - Library and History in one
+        """The database; opened, and migrated if need be."""
+        from persona.adapters.database import Database
+
+        return Database(self.settings.database_url)
+
+    @cached_property
+    def library(self) -> Library:
+        """People, builds, chunks."""
+        library: Library = self.database
+        return library
+
+    @cached_property
+    def history(self) -> History:
+        """Threads and turns."""
+        history: History = self.database
+        return history
+
+    @cached_property
+    def store(self) -> ChunkStore:
+        """Vectors."""
+        from persona.adapters.chroma import Chroma
+
+        return Chroma(self.settings.chroma_location)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder that PERSONA_EMBEDDER names."""
+        kind, _, model = self.settings.embedder.partition(":")
+        if kind == "ollama":
+            from persona.adapters.ollama import OllamaEmbedder
+
+            return OllamaEmbedder(self.settings.ollama_address, model)
+        if kind == "openai":
+            from persona.adapters.openai_server import OpenAIEmbedder
+
+            return OpenAIEmbedder(lambda: self.settings.openai_url, model, self.settings.openai_key)
+        from persona.adapters.minilm import MiniLM
+
+        return MiniLM()
+
+    @cached_property
+    def builtin(self) -> Any:  # noqa: ANN401 - BuiltinServer, imported late
+        """The built-in model's server; nothing is started by making this."""
+        from persona.adapters.builtin import BuiltinServer
+
+        settings = self.settings
+        gguf = settings.model if settings.model.endswith(".gguf") else ""
+        return BuiltinServer(settings.home, gguf, settings.context_window, settings.idle_minutes)
+
+    @cached_property
+    def model(self) -> ChatModel:
+        """The answering model."""
+        return self._model(self.settings.model)
+
+    @cached_property
+    def rewrite_model(self) -> ChatModel:
+        """The rewriting model; the answering one unless another is set."""
+        name = self.settings.rewrite_model
+        return self._model(name) if name and self.kind != "builtin" else self.model
+
+    @cached_property
+    def kind(self) -> str:
+        """Which server answers: builtin, ollama or openai. With `auto`, Ollama where it has the model."""
+        if self.settings.llm != "auto":
+            return self.settings.llm
+        if self.settings.openai_url:
+            return "openai"
+        if self.settings.model.endswith(".gguf"):
+            return "builtin"
+        return "ollama" if self._ollama(self.settings.model).status().ready else "builtin"
+
+    @cached_property
+    def prompts(self) -> dict[Step, Prompt]:
+        """The prompt files, checked."""
+        return load_prompts(self.settings.prompts, VARIABLES)
+
+    @cached_property
+    def wiki(self) -> PageSource:
+        """Wikipedia, or the MediaWiki that is set."""
+        from persona.adapters.wikipedia import Wikipedia
+
+        return Wikipedia(self.settings.wiki_api)
+
+    @cached_property
+    def ingest(self) -> Ingest:
+        """Loads pages."""
+        return Ingest(self.library, self.store, self.embedder)
+
+    @cached_property
+    def interview(self) -> Interview:
+        """Answers questions."""
+        return Interview(
+            self.library,
+            self.history,
+            self.store,
+            self.embedder,
+            Steps(self.model, self.rewrite_model, self.prompts),
+            self.gate,
+            self._recorded(),
+        )
+
+    def gate(self, language: str) -> Gate:
+        """The gate for a page in that language: where the embedder does not know it, words alone decide."""
+        embedder = self.embedder
+        base = language.split("-", maxsplit=1)[0].replace("simple", "en")
+        knows = not embedder.languages or base in embedder.languages
+        folder = self.settings.home / "gates"
+        gate = (load_gate(embedder.name, folder) if knows else None) or load_gate("", folder)
+        if gate is None:
+            raise PersonaError("The gate's file is missing. Run `make install` again.")
+        return gate
+
+    def model_status(self) -> ModelStatus:
+        """What answers, and what to do if nothing does. Starts nothing."""
+        if self.kind == "builtin":
+            status: ModelStatus = self.builtin.status()
+            return status
+        return self.model.status()
+
+    def ollama_status(self) -> ModelStatus:
+        """What Ollama says, whether it is used or not."""
+        return self._ollama(self.settings.model).status()
+
+    def add_samples(self) -> Iterator[Progress | Loaded]:
+        """Load the samples that are not there yet, or that changed."""
+        from persona.adapters.markdown import read_markdown, samples
+
+        for path in samples():
+            page = read_markdown(path, "sample")
+            person = self.library.find(page.source, page.api, page.language, page.title)
+            if person is None or person.revision != page.revision:
+                yield from self.ingest.load(page)
+
+    def _model(self, name: str) -> ChatModel:
+        if self.kind == "ollama":
+            return self._ollama(name)
+        from persona.adapters.openai_server import OpenAIServerModel
+
+        settings = self.settings
+        if self.kind == "openai":
+            address: Callable[[], str] = lambda: settings.openai_url  # noqa: E731
+            return OpenAIServerModel(address, name, settings.context_window, settings.openai_key)
+        return OpenAIServerModel(self.builtin.address, self.builtin.model.stem, settings.context_window, kind="builtin")
+
+    def _ollama(self, name: str) -> ChatModel:
+        from persona.adapters.ollama import OllamaModel
+
+        return OllamaModel(self.settings.ollama_address, name or OLLAMA_MODEL, self.settings.context_window)
+
+    def _recorded(self) -> dict[str, str]:
+        """What a trace keeps of the settings."""
+        return {
+            "llm": self.kind,
+            "model": self.model.name,
+            "rewrite_model": self.rewrite_model.name,
+            "embedder": self.embedder.name,
+            "context_window": str(self.settings.context_window),
+        }
