@@ -2,7 +2,7 @@
 
 Knows how to find, start, replace and stop the child, and how its model file is made. What the child is and why it can
 be trusted stands in builtin_child.py; what is said to it goes through openai_server.py. A child that runs with another
-model or context window is replaced once it has nothing to do.
+model or context window is replaced once it has nothing to do; how long it idles was settled by who started it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from filelock import Timeout
 
 from persona.adapters.builtin_child import ANOTHER_RUNS, Places, Record, read_record
 from persona.adapters.builtin_model import QWEN_CODER, REMEDY, SplitFile
-from persona.errors import ModelMissing, ModelUnreachable
+from persona.errors import ModelError, ModelMissing, ModelUnreachable
 from persona.records import ModelStatus
 
 START_SECONDS = 300.0  # a cold load from a slow disk takes minutes
@@ -59,8 +59,16 @@ class BuiltinServer:
 
     def address(self) -> str:
         """The base address, with /v1, of the child, started if need be. Raises ModelError."""
-        with self._one_at_a_time:
-            return f"{self._knock() or self._start()}/v1"
+        try:
+            with self._one_at_a_time:
+                return f"{self._knock() or self._start()}/v1"
+        except Timeout as error:
+            raise ModelUnreachable(self._too_slow()) from error
+        except OSError as error:
+            raise ModelError(
+                f"The built-in model cannot be started from {self._places.home} ({error.strerror or error}). "
+                "See that the folder can be written to, or set PERSONA_HOME to another one."
+            ) from error
 
     def _start(self) -> str:
         if not find_spec("xllamacpp"):
@@ -71,8 +79,9 @@ class BuiltinServer:
 
     def stop(self) -> None:
         """End the child, if one runs, whatever it is doing."""
-        with self._places.door().acquire(timeout=START_SECONDS):
-            self._end_child(read_record(self._places))
+        if self._lives():
+            with self._places.door().acquire(timeout=START_SECONDS):
+                self._end_child()
 
     def status(self) -> ModelStatus:
         """What is installed and what runs, starting nothing."""
@@ -140,15 +149,18 @@ class BuiltinServer:
                 return record.address
             if not ours and _works(record):
                 return ""
-            self._end_child(record)
+            self._end_child()
             return ""
 
-    def _lives(self) -> bool:
-        """Whether a child holds its lock; what a dead one left is removed, so that its record misleads nobody."""
+    def _lives(self, sure: bool = False) -> bool:
+        """Whether a child holds its lock; what a dead one left is removed, so that its record misleads nobody.
+
+        Others who look hold the lock for a moment too: who must be `sure` that it is a child looks for longer.
+        """
         if not self._places.home.is_dir():
             return False
         try:
-            with self._places.alive().acquire(timeout=0), suppress(OSError):
+            with self._places.alive().acquire(timeout=0.5 if sure else 0), suppress(OSError):
                 self._places.record.unlink()
         except Timeout:
             return True
@@ -157,18 +169,9 @@ class BuiltinServer:
     def _spawn(self) -> subprocess.Popen[bytes]:
         self._places.home.mkdir(parents=True, exist_ok=True)
         path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH", "")]))
-        command = [sys.executable, "-P", "-m", "persona.adapters.builtin_child", "--home", str(self._places.home)]
-        command += [
-            "--model",
-            str(self.model),
-            "--context-window",
-            str(self._window),
-            "--idle-minutes",
-            str(self._idle),
-        ]
         with self._places.log.open("ab") as log:
             child = subprocess.Popen(  # noqa: S603  # our own interpreter and module
-                command,
+                self._command(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -179,24 +182,33 @@ class BuiltinServer:
         _log.info("started the built-in model, process %d", child.pid)
         return child
 
-    def _end_child(self, record: Record | None) -> None:
+    def _command(self) -> list[str]:
+        options = {
+            "--home": self._places.home,
+            "--model": self.model,
+            "--context-window": self._window,
+            "--idle-minutes": self._idle,
+        }
+        module = [sys.executable, "-P", "-m", "persona.adapters.builtin_child"]
+        return module + [str(word) for option in options.items() for word in option]
+
+    def _end_child(self) -> None:
+        if not self._lives(sure=True) or not (record := read_record(self._places)):
+            return
         for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
-            if not record or not self._lives():
-                return
             with suppress(ProcessLookupError):
                 os.kill(record.pid, number)
             deadline = time.monotonic() + 5
-            while time.monotonic() < deadline and self._lives():
+            while time.monotonic() < deadline:
+                if not self._lives():
+                    return
                 time.sleep(0.02)
 
     def _last_words(self, code: int) -> str:
-        with suppress(OSError):
-            lines = self._places.log.read_text("utf-8", "replace").splitlines()
-            errors = [line for line in lines if re.match(r"[\d.]+ E ", line)] or [line for line in lines if line][-1:]
-            said = f': "{errors[0].strip()}"' if errors else ""
         killed = "It may have had too little memory: set a smaller PERSONA_CONTEXT_WINDOW, or use Ollama. "
         return (
-            f"The built-in model ended with code {code} while it started{said}. {killed if code == -9 else ''}"
+            f"The built-in model ended with code {code} while it started{_complaint(self._places.log)}. "
+            f"{killed if code == -9 else ''}"
             f"The whole log is {self._places.log}; if {self.model.name} is damaged, delete it and try again."
         )
 
@@ -226,10 +238,21 @@ def _works(record: Record) -> bool:
         return False
 
 
+def _complaint(log: Path) -> str:
+    """What went wrong by the log: llama.cpp's first line of level E, else the last line."""
+    try:
+        lines = [line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
+    except OSError:
+        return ""
+    errors = [line for line in lines if re.match(r"[\d.]+ E ", line)] or lines[-1:]
+    return f': "{errors[0]}"' if errors else ""
+
+
 def _memory(pid: int) -> int | None:
     """Bytes resident, where the system tells."""
-    try:
+    with suppress(OSError, ValueError):
+        return int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    with suppress(OSError, ValueError, subprocess.SubprocessError):
         told = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=True, timeout=5)  # noqa: S603, S607
         return int(told.stdout) * 1024
-    except (OSError, subprocess.SubprocessError, ValueError):
-        return None
+    return None

@@ -25,7 +25,8 @@ from typing import NoReturn
 from filelock import FileLock, Timeout
 
 ANOTHER_RUNS = 75  # exit code: the folder has a child already
-LOG_LIMIT = 5 << 20
+LOG_LIMIT = 5 << 20  # bytes
+LOAD_LIMIT = 900  # seconds; a process that hangs while it loads must not stay for ever
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ def read_record(places: Places) -> Record | None:
 def write_record(places: Places, record: Record) -> None:
     """Replace the record in one step."""
     fresh = places.record.with_name(f"builtin.{record.pid}.tmp")
+    fresh.touch(mode=0o600)  # the address holds the secret
     fresh.write_text(json.dumps(asdict(record)), "utf-8")
     fresh.replace(places.record)
 
@@ -90,7 +92,9 @@ def main() -> None:
     _truncate_log()
     record = Record(os.getpid(), str(options.model), options.context_window)
     write_record(places, record)
+    _give_up_after(LOAD_LIMIT)
     server, address = _serve(options)
+    _give_up_after(0)
     try:
         signal.signal(signal.SIGTERM, _end)  # only now: while loading, the system's own way is the quick one
         write_record(places, replace(record, address=address))
@@ -110,6 +114,12 @@ def _options() -> argparse.Namespace:
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit
+
+
+def _give_up_after(seconds: int) -> None:
+    """Let the system end us then, 0 for never: while the model loads, no Python code of ours can run."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
 
 
 def _leave(places: Places, _server: object) -> NoReturn:
@@ -138,7 +148,7 @@ def _serve(options: argparse.Namespace) -> tuple[object, str]:
     params.api_prefix = secret
     params.ui = False
     params.n_threads_http = 8
-    params.cache_ram_mib = 1024  # earlier prompts, about 28 KiB a token; llama.cpp would take 8 GiB
+    params.cache_ram_mib = 512  # earlier prompts, 28 KiB a token with the model that comes along; the default is 8 GiB
     server = xllamacpp.Server(params)
     return server, server.listening_address + secret
 

@@ -1,0 +1,79 @@
+"""Cases of an evaluation: one JSON object a line. Pure but for reading the file.
+
+A line holds `id, page, history [[who, text], …], question, answerable, answers, section, passage, rewrite, tags, keep`;
+what is not known is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from persona.errors import InputError
+
+OFF_TOPIC = frozenset({"off-topic", "gibberish"})
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question with what is known of its right answer. `section` and `answers` name alternatives."""
+
+    id: str
+    page: str
+    question: str
+    history: tuple[tuple[str, str], ...] = ()
+    answerable: bool = True
+    answers: tuple[str, ...] = ()
+    section: tuple[str, ...] = ()
+    passage: str = ""
+    rewrite: str = ""
+    tags: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+
+    @property
+    def off_topic(self) -> bool:
+        """Nothing of it is about the page."""
+        return not self.answerable and bool(OFF_TOPIC.intersection(self.tags))
+
+    @property
+    def alone(self) -> str:
+        """The question as it reads without the history: a human's rewrite where there is one."""
+        return self.rewrite or self.question
+
+    @property
+    def exchanges(self) -> tuple[tuple[str, str], ...]:
+        """The history as pairs of question and answer; a missing half is empty."""
+        pairs: list[tuple[str, str]] = []
+        for who, text in self.history:
+            if who == "user" or not pairs or pairs[-1][1]:
+                pairs.append((text, "") if who == "user" else ("", text))
+            else:
+                pairs[-1] = (pairs[-1][0], text)
+        return tuple(pairs)
+
+
+_CASE = TypeAdapter(Case)
+
+
+def read_cases(paths: Iterable[Path]) -> list[Case]:
+    """All cases of the files, in order. Raises InputError naming file and line."""
+    cases: list[Case] = []
+    for path in paths:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"The cases {path} cannot be read ({error}).") from error
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line)
+                section = value.get("section", ())
+                cases.append(_CASE.validate_python(value | {"section": [section] if isinstance(section, str) else section}))
+            except (ValueError, AttributeError, TypeError, ValidationError) as error:
+                raise InputError(f"{path}:{number}: this is no case ({error}). See the README on cases.") from error
+    return cases
