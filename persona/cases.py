@@ -73,7 +73,9 @@ def read_cases(paths: Iterable[Path]) -> list[Case]:
             try:
                 value = json.loads(line)
                 section = value.get("section", ())
-                cases.append(_CASE.validate_python(value | {"section": [section] if isinstance(section, str) else section}))
+                cases.append(
+                    _CASE.validate_python(value | {"section": [section] if isinstance(section, str) else section})
+                )
             except (ValueError, AttributeError, TypeError, ValidationError) as error:
                 raise InputError(f"{path}:{number}: this is no case ({error}). See the README on cases.") from error
     return cases

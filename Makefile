@@ -1,0 +1,47 @@
+# make run    sets everything up and opens the app          (EXTRAS= leaves the built-in model's gigabyte out)
+# make test   sets up and runs the tests
+# make lint   checks style, types and the direction of imports
+PYTHON ?= python3
+EXTRAS ?= builtin
+VENV := .venv
+BIN := $(VENV)/bin
+LOCKS := requirements.lock $(if $(EXTRAS),requirements-$(EXTRAS).lock)
+INSTALLED := $(VENV)/.installed-$(if $(EXTRAS),$(EXTRAS),plain)
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: install run test lint lock
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml $(LOCKS)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "persona needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' || { echo "This Python makes no virtual environments; on Debian install python3-venv."; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --require-hashes $(addprefix -r ,$(LOCKS))
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(INSTALLED) requirements-dev.lock
+	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	touch $@
+
+run: install
+	$(BIN)/persona prepare
+	$(BIN)/streamlit run app.py
+
+test: $(VENV)/.installed-dev
+	$(BIN)/pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# New pins, with uv. The build's own needs are pinned too, so that the project installs without fetching anything else.
+COMPILE := uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet
+EXTRA = $(PYTHON) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'], sep='\n')"
+lock:
+	printf 'editables\nhatchling\n' | $(COMPILE) pyproject.toml - --output-file requirements.lock
+	$(call EXTRA,builtin) | $(COMPILE) - --output-file requirements-builtin.lock --constraint requirements.lock
+	$(call EXTRA,dev) | $(COMPILE) - --output-file requirements-dev.lock --constraint requirements.lock
