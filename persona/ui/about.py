@@ -1,0 +1,90 @@
+"""What is said about a person: language, where the text is from, its revision and date, its licence. Pure."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from persona.records import Build, Person
+from persona.ui.text import count, day, link, plain
+
+CC_BY_SA = "https://creativecommons.org/licenses/by-sa/4.0/"
+CC0 = "https://creativecommons.org/publicdomain/zero/1.0/"
+LANGUAGES = {
+    "en": "English",
+    "simple": "Simple English",
+    "ar": "Arabic",
+    "zh": "Chinese",
+    "cs": "Czech",
+    "da": "Danish",
+    "nl": "Dutch",
+    "fi": "Finnish",
+    "fr": "French",
+    "de": "German",
+    "el": "Greek",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "hu": "Hungarian",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "no": "Norwegian",
+    "fa": "Persian",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "es": "Spanish",
+    "sv": "Swedish",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "vi": "Vietnamese",
+}
+
+
+def language_name(code: str) -> str:
+    """The language's English name, or the code where we know none."""
+    return LANGUAGES.get(code, code)
+
+
+def facts(person: Person, build: Build, interviews: int) -> str:
+    """One line of Markdown for a card."""
+    if person.source == "sample":
+        where = "written for this program"
+    elif person.source == "markdown":
+        where = plain(f"file {person.api}, read {day(build.fetched_at)}")
+    else:
+        where = plain(f"{_wiki(person)}, revision {person.revision}, read {day(build.fetched_at)}")
+    return f"{plain(language_name(person.language))} · {where} · {count(interviews, 'interview')}"
+
+
+def badge(person: Person, build: Build) -> str:
+    """What must always be in sight: that this is a simulation, from which text, under which licence. Markdown."""
+    if person.source == "sample":
+        text = f"**A simulation** from a sample text, {link('CC0', CC0)}."
+    elif person.source == "markdown":
+        text = f"**A simulation** from {plain(f'the file {person.api}, read {day(build.fetched_at)}')}."
+    else:
+        page = link(f"{_wiki(person)}, revision {build.revision}", _this_revision(build))
+        licence = (
+            f"text under {link('CC BY-SA 4.0', CC_BY_SA)}" if _is_wikipedia(person) else "see there for the licence"
+        )
+        text = f"**A simulation** from {page}, {plain(day(build.fetched_at))}; {licence}."
+    if build.living:
+        text += f" {plain(person.title)} is a living person and has said none of this."
+    return text
+
+
+def _wiki(person: Person) -> str:
+    return "Wikipedia" if _is_wikipedia(person) else (urlsplit(person.api).netloc or "a wiki")
+
+
+def _is_wikipedia(person: Person) -> bool:
+    host = urlsplit(person.api).hostname or ""
+    return not person.api or host == "wikipedia.org" or host.endswith(".wikipedia.org")
+
+
+def _this_revision(build: Build) -> str:
+    if not build.url or not build.revision.isdigit():
+        return build.url
+    return f"{build.url}{'&' if '?' in build.url else '?'}oldid={build.revision}"

@@ -1,0 +1,115 @@
+"""What takes long and is not a turn: loading pages, making the built-in model's file.
+
+Each runs in a worker thread of the process, so that a click or a closed tab costs nothing; pages read how far it came.
+Knows no Streamlit.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from persona.errors import PersonaError
+from persona.records import Choice, Loaded, Progress, new_id
+
+JobEvent = Progress | Loaded | Choice | tuple[int, int]  # the pair: bytes done and in all
+UNEXPECTED = "Something went wrong, and it was logged. Try again; if it stays, restart the program."
+PREPARE = "prepare"  # the key of the job that makes the built-in model's file
+_KEPT = 50  # ended jobs
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """How far one came. `loaded` grows by one with each page; `error` is a sentence."""
+
+    id: str
+    key: str  # what it does: the same job is not started twice at once
+    title: str
+    language: str
+    began: float
+    latest: JobEvent | None = None
+    loaded: tuple[Loaded, ...] = ()
+    choice: Choice | None = None
+    error: str = ""
+    ended: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it ran, or has been running."""
+        return (self.ended or time.monotonic()) - self.began
+
+
+class Jobs:
+    """The jobs of one process. Usable from any thread."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+        self._work: dict[str, Callable[[], Iterator[JobEvent]]] = {}
+        self._lock = threading.Lock()
+
+    def start(self, key: str, title: str, language: str, work: Callable[[], Iterator[JobEvent]]) -> Job:
+        """Begin the work; if that very job is running, it is the one returned."""
+        with self._lock:
+            for job in self._jobs.values():
+                if job.key == key and job.ended is None:
+                    return job
+            job = Job(new_id(), key, title, language, time.monotonic())
+            self._jobs[job.id], self._work[job.id] = job, work
+            self._forget_old()
+        threading.Thread(target=self._run, args=(job.id, work), name=f"job-{key}", daemon=True).start()
+        return job
+
+    def again(self, job: Job) -> Job:
+        """Begin anew what ended."""
+        return self.start(job.key, job.title, job.language, self._work[job.id])
+
+    def get(self, job: str) -> Job | None:
+        """As it stands now."""
+        with self._lock:
+            return self._jobs.get(job)
+
+    def running(self) -> list[Job]:
+        """Those that have not ended, oldest first."""
+        with self._lock:
+            return [job for job in self._jobs.values() if job.ended is None]
+
+    def find(self, key: str) -> Job | None:
+        """The latest with that key."""
+        with self._lock:
+            return next((job for job in reversed(self._jobs.values()) if job.key == key), None)
+
+    def _run(self, job: str, work: Callable[[], Iterator[JobEvent]]) -> None:
+        error = ""
+        try:
+            for event in work():
+                self._note(job, event)
+        except PersonaError as trouble:
+            error = str(trouble)
+            _log.warning("a job failed: %s", trouble)
+        except Exception:
+            error = UNEXPECTED
+            _log.exception("a job failed")
+        self._change(job, error=error, ended=time.monotonic())
+
+    def _note(self, job: str, event: JobEvent) -> None:
+        if isinstance(event, Loaded):
+            with self._lock:
+                loaded = self._jobs[job].loaded
+            self._change(job, latest=event, loaded=(*loaded, event))
+        elif isinstance(event, Choice):
+            self._change(job, latest=event, choice=event)
+        else:
+            self._change(job, latest=event)
+
+    def _change(self, job: str, **changes: object) -> None:
+        with self._lock:
+            self._jobs[job] = replace(self._jobs[job], **changes)  # type: ignore[arg-type]
+
+    def _forget_old(self) -> None:
+        ended = [id_ for id_, job in self._jobs.items() if job.ended is not None]
+        for id_ in ended[: max(len(ended) - _KEPT, 0)]:
+            del self._jobs[id_], self._work[id_]

@@ -1,0 +1,163 @@
+"""The parts that all pages of the process share, made once: wiring, runner, jobs.
+
+Holds nothing of any reader: that is in a tab's session_state, and what was said is in the store.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+
+import streamlit as st
+
+from persona.errors import InputError, PersonaError
+from persona.records import Choice, Loaded, ModelStatus, Person, Progress
+from persona.runner import Runner
+from persona.ui.jobs import PREPARE, Job, Jobs
+from persona.wiring import Wiring
+
+SAMPLES = "samples"
+_FRESH = 15.0  # seconds for which what a model server said is repeated
+_log = logging.getLogger(__name__)
+
+
+class Engine:
+    """The parts of one process. Usable from any thread; `warm` makes in the background what is slow to make."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self._wiring = wiring
+        self._making = threading.RLock()  # a part of the wiring is made by one thread only
+        self._runner: Runner | None = None
+        self._status: ModelStatus | None = None
+        self._checked = float("-inf")
+        self._checking = threading.Lock()
+        self.settings = wiring.settings
+        self.library, self.history = wiring.library, wiring.history
+        self.jobs = Jobs()
+
+    @property
+    def runner(self) -> Runner:
+        """Runs turns; the first call waits until models and embedder are wired. Raises PersonaError."""
+        with self._making:
+            if self._runner is None:
+                self._runner = Runner(self._wiring.interview, self._wiring.history)
+            return self._runner
+
+    @property
+    def embedder_name(self) -> str:
+        """The embedder's name once it is made, else nothing: a page need not wait for it."""
+        made = vars(self._wiring).get("embedder")
+        return made.name if made else ""
+
+    def stop(self, turn: str) -> None:
+        """Ask a turn to end."""
+        self.runner.stop(turn)
+
+    def status(self) -> ModelStatus | None:
+        """What answers, as last heard; None until it is known. Never waits: a server is asked in the background."""
+        if time.monotonic() - self._checked > _FRESH:
+            threading.Thread(target=self._check, name="model-status", daemon=True).start()
+        return self._status
+
+    def load(self, title: str, language: str) -> Job:
+        """Load a page of the wiki, in the background."""
+        return self.jobs.start(f"load {language} {title}", title, language, lambda: self._load(title, language))
+
+    def reload(self, person: Person) -> Job:
+        """Load a person's page again, in the background."""
+        if person.source == "sample":
+            key = f"sample {person.id}"
+            return self.jobs.start(key, person.title, person.language, lambda: self._reload_sample(person))
+        return self.load(person.title, person.language)
+
+    def add_samples(self) -> Job:
+        """Load the samples that are not there, in the background."""
+        return self.jobs.start(SAMPLES, "the samples", "en", self._add_samples)
+
+    def warm(self) -> None:
+        """Make what is slow to make, in the background; the samples too where nobody is there to interview."""
+        self.history.abandon()
+        if not self.library.people():
+            self.add_samples()
+        threading.Thread(target=self._warm, name="warm", daemon=True).start()
+
+    def _load(self, title: str, language: str) -> Iterator[Progress | Loaded | Choice]:
+        with self._making:
+            wiki, ingest = self._wiring.wiki, self._wiring.ingest
+        found = wiki.fetch(title, language)
+        if isinstance(found, Choice):
+            yield found
+        else:
+            yield from ingest.load(found)
+
+    def _reload_sample(self, person: Person) -> Iterator[Progress | Loaded]:
+        from persona.adapters.markdown import read_markdown, samples
+
+        with self._making:
+            ingest = self._wiring.ingest
+        page = next(
+            (page for page in (read_markdown(path, "sample") for path in samples()) if page.title == person.title), None
+        )
+        if page is None:
+            raise InputError(f"The sample “{person.title}” no longer comes with the program.")
+        yield from ingest.load(page)
+
+    def _add_samples(self) -> Iterator[Progress | Loaded]:
+        with self._making:
+            _ = self._wiring.ingest
+        yield from self._wiring.add_samples()
+
+    def _check(self) -> None:
+        if not self._checking.acquire(blocking=False):
+            return
+        try:
+            with self._making:
+                _ = self._wiring.builtin if self._wiring.kind == "builtin" else self._wiring.model
+            self._status = self._wiring.model_status()
+        except PersonaError as error:
+            self._status = ModelStatus("", "", "", ready=False, problem=str(error))
+        except Exception:
+            _log.exception("the model's status could not be read")
+        finally:
+            self._checked = time.monotonic()
+            self._checking.release()
+
+    def _warm(self) -> None:
+        try:
+            self._check()
+            with self._making:
+                embedder, store = self._wiring.embedder, self._wiring.store
+            embedder.embed(["warm"])
+            store.builds()
+            _ = self.runner
+            import llama_index.core  # noqa: F401 - takes seconds, which the first question should not wait for
+
+            self._warm_builtin()
+        except PersonaError as error:
+            _log.warning("not all could be made ready: %s", error)
+        except Exception:
+            _log.exception("not all could be made ready")
+
+    def _warm_builtin(self) -> None:
+        status = self._status
+        if status is None or status.kind != "builtin" or not status.ready:
+            return
+        builtin = self._wiring.builtin
+        if not status.details.get("joined"):
+            preparing = self.jobs.start(PREPARE, "the built-in model", "en", builtin.prepare)
+            while (job := self.jobs.get(preparing.id)) and job.ended is None:
+                time.sleep(0.2)
+            if job and job.error:
+                return
+        builtin.address()
+        self._check()
+
+
+@st.cache_resource(show_spinner="Opening the library …")
+def engine() -> Engine:
+    """The engine of this process. Raises PersonaError when a setting is wrong or the database cannot be opened."""
+    made = Engine(Wiring())
+    made.warm()
+    return made
