@@ -36,6 +36,7 @@ from persona.records import (
 from persona.retrieval import Candidate, Gate, PageIndex, Signals, features, rank, rank_by_ngrams, with_name, with_you
 from persona.sources import invented_quotation, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
+from persona.voice import in_first_person
 
 SENT = 3  # passages a stage sends
 RANKED = 10  # passages the model scores
@@ -242,9 +243,14 @@ class TurnRun:
     ) -> Iterator[Event]:
         reply = Reply()
         pieces = self._steps.answer(self._person.title, self._person.language, passages, asked, reply)
+        if self._person.language in {"en", "simple"}:
+            pieces = in_first_person(pieces, asked, self._person.title)
+        said = ""
         try:
             with self._timed("answer"):
-                yield from self._checked(pieces, passages, reply)
+                for text in self._checked(pieces, passages, reply):
+                    said += text
+                    yield Text(text)
         finally:
             if reply.call:
                 self._calls.append(reply.call)
@@ -253,27 +259,33 @@ class TurnRun:
         outcome = "answered" if reply.found else "not found"
         self._attempts.append(Attempt(stage, tuple(sent), outcome, detail))
         if reply.found:
-            self._take(stage, reply, sent, passages)
+            self._take(stage, said, reply.cut, sent, passages)
 
-    def _checked(self, pieces: Iterator[str], passages: Sequence[str], reply: Reply) -> Iterator[Event]:
+    def _checked(self, pieces: Iterator[str], passages: Sequence[str], reply: Reply) -> Iterator[str]:
         """The answer as it comes; for a living person only once it is known to invent no quotation."""
         if not self._build.living:
-            yield from (Text(piece) for piece in pieces)
+            yield from pieces
             return
         text = "".join(pieces)
         if reply.found and invented_quotation(text, passages):
             reply.found = False
         elif reply.found:
-            yield Text(text)
+            yield text
 
-    def _take(self, stage: Stage, reply: Reply, evidence: Sequence[Evidence], passages: Sequence[str]) -> None:
-        language = self._person.language
-        sources: tuple[Source, ...] = make_sources(self._build, evidence, reply.text, language)
+    def _take(
+        self,
+        stage: Stage,
+        said: str,
+        cut: bool,
+        evidence: Sequence[Evidence],
+        passages: Sequence[str],
+    ) -> None:
+        sources: tuple[Source, ...] = make_sources(self._build, evidence, said, self._person.language)
         allowed = f"{self.question.standalone} {self.question.asked} {self._person.title}"
-        warnings = [f"“{name}” is in no source" for name in unsupported(reply.text, passages, allowed)]
-        if reply.cut:
+        warnings = [f"“{name}” is in no source" for name in unsupported(said, passages, allowed)]
+        if cut:
             warnings.append("the answer was cut for length")
-        self.answer = Answer(reply.text, True, stage, sources=sources, warnings=tuple(warnings))
+        self.answer = Answer(said, True, stage, sources=sources, warnings=tuple(warnings))
 
     def _say(self, text: str, stage: Stage) -> Iterator[Event]:
         self.answer = Answer(text, True, stage)

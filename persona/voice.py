@@ -1,0 +1,126 @@
+"""An English answer that slipped out of the first person, put back into it. Pure.
+
+Small models mirror the question ("Your hand was cut off") or speak as the page does ("Luke's hand was cut off"). Which
+of the two it is shows in the first sentence; then each sentence is turned, by grammar alone. An answer that holds I or
+my, or speaks of somebody else, stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from persona.text import sentences
+
+_FIRST = re.compile(r"\b(?:I|me|my|mine|myself|we|our|us|ours)\b")
+_SECOND = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
+_VERBS = r"am|is|are|was|were|have|has|had|do|does|did|will|would|can|could|must|may|might|should"
+_KEEP = frozenset({"always", "was", "perhaps", "sometimes", "afterwards", "towards", "as"})
+_AGREES = {"are": "am", "is": "am", "were": "was", "has": "have", "does": "do"}
+
+
+_ENOUGH = 200  # characters of a first sentence after which it is taken as it is
+
+
+def in_first_person(pieces: Iterable[str], asked: str, title: str) -> Iterator[str]:
+    """The answer's pieces, turned sentence by sentence if the first one slipped."""
+    held, how = "", ""
+    decided = False
+    for piece in pieces:
+        held += piece
+        if not decided:
+            how = slipped(held, asked, title)
+            ended = len(sentences(held, "en")) > 1 or len(held) > _ENOUGH
+            decided = ended or bool(_FIRST.search(held))
+        if decided and not how:
+            yield held
+            held = ""
+        elif decided and how:
+            *whole, rest = re.split(r"(?<=[.!?]) (?=[A-ZÀ-Þ])", held)
+            yield from (f"{turned(part, how, title)} " for part in whole)
+            held = rest
+    how = how if decided else slipped(held, asked, title)
+    if held:
+        yield turned(held, how, title) if how else held
+
+
+def slipped(sentence: str, asked: str, title: str) -> str:
+    """How a first sentence slipped: "second", "third", or "" if it did not. `asked` is the question put to "you"."""
+    bare = _QUOTED.sub("", sentence)
+    if _FIRST.search(bare) or not _SECOND.search(asked):
+        return ""
+    if _SECOND.search(bare):
+        return "second"
+    names = _names(title)
+    if re.match(rf"(?:{names})(?:['’]s)?\b(?!['’-])", bare) or re.search(rf"\b(?:{names})['’]s?(?!\w)", bare):
+        return "third"
+    return "pronoun" if re.match(r"(?:He|She|His|Her)\b", bare) else ""
+
+
+def turned(sentence: str, how: str, title: str) -> str:
+    """The sentence in the first person."""
+    if how == "second":
+        return _capital(_turn_second(sentence))
+    if how == "pronoun":
+        return _capital(_turn(sentence, r"he|she", r"his|her", r"him"))
+    names = _names(title)
+    text = re.sub(rf"\b(?:{names})['’]s?(?!\w)", "my", sentence)
+    text = _subject(text, rf"(?:{names})", flags=re.NOFLAG)
+    text = re.sub(
+        rf"\b(by|with|from|to|for|of|against|saved|killed|trained|told|raised|taught|asked|gave|helped) (?:{names})\b",
+        r"\1 me",
+        text,
+    )
+    return _capital(text)
+
+
+def _turn_second(sentence: str) -> str:
+    text = re.sub(r"\byourself\b", "myself", sentence, flags=re.IGNORECASE)
+    text = re.sub(r"\byours\b", "mine", text, flags=re.IGNORECASE)
+    text = re.sub(r"\byour\b", "my", text, flags=re.IGNORECASE)
+    text = _subject(text, "you", flags=re.IGNORECASE)
+    return re.sub(r"\byou\b", "me", text, flags=re.IGNORECASE)
+
+
+def _turn(sentence: str, subject: str, owner: str, other: str) -> str:
+    """Only the sentence's first word is surely the persona; the rest of it may speak of others."""
+    text = re.sub(rf"^(?:{owner})\b", "my", sentence, flags=re.IGNORECASE)
+    return _subject(text, rf"^(?:{subject})", flags=re.IGNORECASE) if text == sentence else text
+
+
+def _subject(text: str, who: str, flags: re.RegexFlag) -> str:
+    """`who` as a subject becomes I: at the start of a clause, or before a verb; the verb is made to agree."""
+
+    def agree(found: re.Match[str]) -> str:
+        verb = found["verb"]
+        return f"I {_AGREES.get(verb, verb)}" if verb else "I"
+
+    anchor = who if who.startswith("^") else rf"\b{who}"
+    text = re.sub(rf"{anchor} (?P<verb>{_VERBS})\b", agree, text, flags=flags)
+    start = (
+        who
+        if who.startswith("^")
+        else rf"(?:(?<=^)|(?<=\. )|(?<=, )|(?<=\bthat )|(?<=\bwhen )|(?<=\bwhere )|(?<=\band )|(?<=\bbecause )|(?<=\bas )|(?<=\bafter ))\b{who}"
+    )
+    text = re.sub(rf"{start}(?P<verb>)(?= [a-z])", agree, text, flags=flags)
+    return re.sub(r"\bI ([a-z]+)\b", lambda found: f"I {_plain_form(found[1])}", text)
+
+
+def _plain_form(verb: str) -> str:
+    """A verb in the third person without its ending: lives, live."""
+    if verb in _KEEP or verb.endswith(("ss", "us")) or not verb.endswith("s"):
+        return verb
+    if verb.endswith("ies"):
+        return f"{verb[:-3]}y"
+    return verb[:-2] if verb.endswith(("shes", "ches", "sses", "xes", "goes")) else verb[:-1]
+
+
+def _names(title: str) -> str:
+    full = re.sub(r"\s*\([^)]*\)$", "", title)
+    names = dict.fromkeys([full, *(part for part in full.split() if len(part) > 2 and part[0].isupper())])
+    return "|".join(rf"{re.escape(name)}(?! [A-ZÀ-Þ])" if name != full else re.escape(name) for name in names)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
