@@ -7,17 +7,21 @@ weighed by BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75). An empty page
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from persona.text import content_words
+from persona.text import content_words, has_function_words
 
 _K1, _B = 1.2, 0.75
 _SPELLING = 0.84  # difflib's ratio from which an unknown word is taken for a known one: millenium, millennium
 _SPELLED_OUT = 5  # letters from which a word may be misspelt
+_COMPOUNDING = frozenset({"de", "nl", "sv", "da", "no", "nb", "nn", "fi", "is"})  # languages that write words together
+_PARTICIPLES = frozenset({"de", "nl"})  # languages whose participles start with ge-
+_PART = 4  # letters of the shortest part of a compound
+_COMMON = 0.5  # share of the chunks from which a word says nothing, where no list of function words is known
 
 Scores = NDArray[np.float32]
 
@@ -27,18 +31,22 @@ class NgramIndex:
 
     def __init__(self, texts: Sequence[str], language: str) -> None:
         self.language = language
-        self._documents = [content_words(text, language) for text in texts]
+        self._base = language.split("-", maxsplit=1)[0]
+        documents = [content_words(text, language) for text in texts]
+        common = frozenset() if has_function_words(language) else _in_most(documents)
+        self._documents = [[word for word in document if word not in common] for document in documents]
+        self._common = common
 
     def words(self, text: str) -> list[str]:
-        """The question's content words, each once, a misspelt one as the page spells it."""
-        return list(dict.fromkeys(self._spelled(word) for word in content_words(text, self.language)))
+        """The question's content words, each once, a misspelt one as the page spells it, compounds with their parts."""
+        return list(dict.fromkeys(self._read(text)))
 
     def scores(self, text: str, without: Iterable[str] = ()) -> Scores:
         """BM25 of each chunk for the question's 1–3-grams; `without` words count for nothing. Shape (chunks,)."""
         if not self._vocabulary:
             return np.zeros(len(self._documents), dtype=np.float32)
         left_out = set(without)
-        words = [w for w in (self._spelled(w) for w in content_words(text, self.language)) if w not in left_out]
+        words = [word for word in self._read(text) if word not in left_out]
         columns = sorted({self._vocabulary[term] for term in self._terms(words) if term in self._vocabulary})
         return np.asarray(self._weights[:, columns].sum(axis=1), dtype=np.float32).ravel()
 
@@ -74,9 +82,32 @@ class NgramIndex:
     def _long_words(self) -> list[str]:
         return sorted(word for word in self._frequency if len(word) >= _SPELLED_OUT)
 
+    def _read(self, text: str) -> Iterator[str]:
+        """The words of a question as the page would write them, in order."""
+        for word in content_words(text, self.language):
+            if word in self._common:
+                continue
+            parts = self._parts(word)
+            if self.knows(word) or len(parts) < 2:
+                yield word if parts else self._spelled(word)
+            yield from parts
+
+    def _parts(self, word: str) -> list[str]:
+        """The longest words of the page that a compound starts and ends with (Lucene's dictionary decompounder)."""
+        if self._base not in _COMPOUNDING:
+            return []
+        cuts = range(_PART, len(word) - _PART + 1)
+        starts = (word[:cut] for cut in reversed(cuts))
+        ends = (word[cut:] for cut in cuts)
+        return [part for part in (next(filter(self.knows, side), "") for side in (starts, ends)) if part]
+
     def _spelled(self, word: str) -> str:
         if len(word) < _SPELLED_OUT or self.knows(word) or not word.isalpha():
             return word
+        if self._base in _PARTICIPLES:  # gelernt is lernte
+            other = word.removeprefix("ge") if word.startswith("ge") else f"ge{word}"
+            if self.knows(other):
+                return other
         near = difflib.get_close_matches(word, self._long_words, n=1, cutoff=_SPELLING)
         return near[0] if near else word
 
@@ -108,3 +139,11 @@ class NgramIndex:
         norm = _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0))
         counts.data = idf[counts.col] * counts.data * (_K1 + 1) / (counts.data + norm[counts.row])
         return counts.tocsc()
+
+
+def _in_most(documents: Sequence[Sequence[str]]) -> frozenset[str]:
+    """The words that are in most chunks of a page long enough to tell: its language's function words, and its theme."""
+    counts: dict[str, int] = {}
+    for word in (word for document in documents for word in set(document)):
+        counts[word] = counts.get(word, 0) + 1
+    return frozenset(word for word, count in counts.items() if len(documents) >= 5 and count > _COMMON * len(documents))

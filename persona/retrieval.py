@@ -24,11 +24,21 @@ from persona.text import content_words
 _OURS = Path(__file__).parent / "gates"
 _YOURS = {
     "en": r"your(?:s)?",
-    "de": r"dein(?:e[mnrs]?)?|Ihr(?:e[mnrs]?)?",
+    "de": r"[Dd]ein(?:e[mnrs]?)?|Ihr(?:e[mnrs]?)?",
     "fr": r"votre|vos|ton|ta|tes",
     "es": r"tus?|vuestr[oa]s?",
+    "nl": r"uw|jouw",
+    "sv": r"dina?|ditt|er[at]?",
 }
-_YOU = {"en": r"you(?:rself)?", "de": r"du|dir|dich|Sie|Ihnen", "fr": r"vous|tu|toi", "es": r"tú|usted|ti"}
+_YOU = {
+    "en": r"you(?:rself)?", "de": r"[Dd]u|[Dd]ir|[Dd]ich|Sie|Ihnen", "fr": r"vous|tu|toi", "es": r"tú|usted|ti",
+    "nl": r"u|jij|je|jou", "sv": r"du|dig|ni",
+}  # fmt: skip
+_ADDRESSED = {  # other signs that a question is put to the persona: endings of verbs, scripts without blanks
+    "es": r"\w{2}[ai]ste(?:is)?\b|\b(?:eres|tienes|has|fuiste)\b", "it": r"\w{2}[aei]sti\b|\b(?:tu|tu[oae]|tuoi|Lei|Su[oae])\b",
+    "pt": r"\w{2}[aei]ste\b|\b(?:tu|teus?|tuas?|você|seus?|suas?)\b", "pl": r"\w{2}ł[ea]ś\b|\b(?:ty|tw[oó]j\w*|pana?i?)\b",
+    "ru": r"\b(?:ты|вы|вас|вам|вами|тебя|тебе|ваш\w*|тво\w*)\b", "zh": r"你|您|妳", "ja": r"あなた|貴方|貴女|君", "ko": r"당신|너",
+}  # fmt: skip
 _AGREE = [  # what putting "you" for a name does to the verb in front of it
     (r"\bis you\b", "are you"), (r"\bwas you\b", "were you"), (r"\bdoes you\b", "do you"), (r"\bhas you\b", "have you"),
     (r"\byou is\b", "you are"), (r"\byou was\b", "you were"), (r"\byou has\b", "you have"), (r"\byou does\b", "you do"),
@@ -125,6 +135,15 @@ def _put_you(text: str, name: str) -> str:
     return re.sub(rf"(?<![\w'’-]){re.escape(name)}(?P<owned>(?:['’]s|(?<=s)['’])(?!\w))?(?![-\w'’])", put, text)
 
 
+def is_addressed(question: str, index: PageIndex) -> bool:
+    """Whether the question is put to the persona, or names it."""
+    base = index.language.split("-", maxsplit=1)[0]
+    if with_name(question, index.title, index.language) != question:
+        return True
+    other = _ADDRESSED.get(base)
+    return bool(other and re.search(other, question)) or not index.name_words.isdisjoint(index.ngrams.words(question))
+
+
 def rank(index: PageIndex, question: str, signals: Signals) -> list[Candidate]:
     """All chunks that any view knows, best first."""
     if not index.chunks:
@@ -148,14 +167,19 @@ def rank_by_ngrams(index: PageIndex, question: str) -> list[Candidate]:
 
 
 def features(index: PageIndex, question: str, signals: Signals) -> dict[str, float]:
-    """What the gate looks at. The persona's own name counts for nothing among the words."""
+    """What the gate looks at. The persona's own name counts for nothing among the words.
+
+    "ties" are the words shared with the best chunk, and one more if these are all and the persona is asked for them.
+    """
     words = [w for w in index.ngrams.words(question) if w not in index.name_words]
     rarity = {w: index.ngrams.rarity(w) for w in words}
     total = sum(rarity.values()) or 1.0
     hits = [[w for w in words if index.ngrams.holds(i, w)] for i in range(len(index.chunks))]
     best = max(hits, key=lambda found: sum(rarity[w] for w in found), default=[])
     weight = sum(rarity[w] for w in best)
+    whole = len(best) == len(words) and is_addressed(question, index)
     return {
+        "ties": len(best) + float(whole),
         "cosine": max(signals.cosines.values(), default=0.0),
         "window": max(signals.windows.values(), default=0.0),
         "asked_cosine": signals.asked_cosine,
@@ -184,8 +208,12 @@ class Gate:
         return 1 / (1 + math.exp(-total))
 
     def passes(self, features: Mapping[str, float]) -> bool:
-        """Whether the page may be asked at all."""
-        return self.score(features) >= self.threshold
+        """Whether the page may be asked at all. A single shared word never passes alone.
+
+        Without vectors it takes a second one, or that it is all that the persona was asked for: "Who was your father?"
+        """
+        alone = not self.embedder and features["ties"] < 2
+        return self.score(features) >= self.threshold and not alone
 
     def save(self, folder: Path) -> Path:
         """Write it where `load_gate` finds it."""

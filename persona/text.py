@@ -1,8 +1,9 @@
 """Words and sentences of a text, in any language. Pure.
 
 A word is folded: lower case, without accents, reduced to its stem where the language's stemmer is known. Scripts
-written without blanks give one word a character. Function words are left out by short lists of our own, since the
-usual ones hold "name", "bill" and "fire".
+written without blanks, and Korean with its endings, give pairs of neighboring characters, as Lucene's CJKAnalyzer does:
+single characters are shared by unrelated texts. Function words are left out by short lists of our own, since the usual
+ones hold "name", "bill" and "fire".
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+(?:[-.'’][^\W_{_UNSPACED}]+)*")
+_UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f\uac00-\ud7af"
+_PAIRED = re.compile(rf"[{_UNSPACED}]+")
+_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:[-.'’][^\W_{_UNSPACED}]+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _APOSTROPHE = re.compile(r"^(?:[cdjlmnst]|qu)['’]")  # French and Italian articles: l'homme
 _JOINT = re.compile(r"[-.'’]")
@@ -37,7 +39,16 @@ _FUNCTION_WORDS = {
         man mehr mein meine mich mir mit muss musste nach nein nicht nichts noch nur ob oder ohne sehr sein seine seinem
         seinen seiner seit sich sie sind so soll sollte über um und uns unser unter vom von vor war waren warst warum
         was wann wem wen wenn wer werden weshalb wessen wie wieso wieviel viele viel will wir wird wo woher wohin wozu
-        wurde wurden wurdest worden zu zum zur zwischen ihnen bitte mal""",
+        wurde wurden wurdest worden zu zum zur zwischen bitte mal euren eurem eurer eures unsere unseren unserem unserer
+        deines meinen meinem meiner meines seines ihrer ihres keinen keinem keiner keines welche welchem welchen welcher welches
+        diesem diesen dessen deren denen derer jedem jeden jedes manche mancher solche solcher alle allem allen aller alles
+        andere anderen anderer anderes sollen sollten solltest wollen wollte wollten wolltest willst würde würden würdest
+        darf darfst dürfen durfte durften mag magst möchte möchten möchtest müssen mussten musstest konnten konntest könnt
+        habt hätte hätten hättest wäre wären wärst sei seid werde werdet wirst wieder immer schon sogar sonst sondern obwohl
+        während wegen durchs fürs ums dabei dafür daher damals danach daran darauf daraus darin darüber darum davon davor
+        dazu wobei wofür womit wonach woran worauf woraus worin worüber worum wovon wovor etwa eben eher einmal erst irgend
+        jemand niemand jetzt nun oft selbst selber sowie statt trotz welchen wessen zwar geworden gewesen gehabt macht machen
+        machte machten tun tat taten hatten eigentlich überhaupt ihrerseits genau gerade sagen erzählen erzähl sag""",
     "fr": """à ai alors après as au aucun aussi autre aux avait avant avec avez avoir bien ce cela ces cet cette ceux
         chez comme comment dans de depuis des donc dont du elle elles en encore entre est et étaient était étiez êtes
         été être eu fait faire faites fut furent il ils je jusque la là le les leur leurs lors lui ma mais me même mes
@@ -50,8 +61,39 @@ _FUNCTION_WORDS = {
         las le les lo los más me mi mis mucho muy nada ni no nos nosotros o os otra otro para pero poco por porque por
         qué que quién quien quiénes se ser si sí sido sin sobre son soy su sus también te tiene tienes todo tu tú tus
         un una uno unos usted ustedes y ya yo""",
-    "zh": "的 了 是 在 和 与 或 也 都 就 而 及 之 其 这 那 哪 什 么 怎 样 为 吗 呢 吧 啊 你 您 我 他 她 它 们 谁 何 几 多 少 有 没 不 被 把 從 从 對 对 於 于 個 个 這 為 嗎 們 誰 幾 沒 會 会 曾 请 請 问 問",
-    "ja": "の は が を に で と も か ら な い う え お く け こ し す た だ て り る れ ん あ っ ょ ま せ さ そ ど よ",
+    "it": """a abbia ai al alla alle allo anche avere avete aveva avevano avevi avuto che chi ci come con cosa cui da dai dal
+        dalla dalle de degli dei del dell della delle di dopo dove e è ed era erano eravate eri essere fa fate fatto fino fu
+        fui furono già gli ha hai hanno ho i il in io l la le lei li lo loro lui ma me mi mia mie mio molto ne nei nel nella
+        nelle noi non nostro o ogni per perché però più poi prima qual quale quali quando quanta quante quanti quanto quella
+        quelle quelli quello questa queste questi questo se sei senza si sia siamo siete sono sta stata stato su sua sue
+        sugli sui sul sulla suo suoi te ti tra tu tua tue tuo tuoi tutti tutto un una uno vi voi vostra vostro""",
+    "pt": """a ao aos as até com como da das de dela dele deles depois do dos e é ela elas ele eles em entre era eram essa
+        esse esta está este eu foi foram há isso isto já lhe mais mas me mesmo meu minha muito na nas não nem no nos nossa
+        nosso num numa o onde os ou para pela pelas pelo pelos por porque porquê qual quais quando quanta quantas quanto
+        quantos que quê quem se sem ser seu seus sido são só sob sobre sua suas também te tem têm teu teve tinha toda todas
+        todo todos tu tua um uma você vocês vos""",
+    "nl": """aan al alle als altijd andere ben bent bij dan dat de deze die dit doen door dus een en er geen ging haar had
+        hadden hare heb hebben hebt heeft hem het hier hij hoe hoeveel hun iets ik in is ja je jij jou jouw jullie kan kon
+        kun kunnen maar me meer men met mij mijn moet na naar niet niets nog nu of om omdat ons onze ook op over te tegen
+        toch toen tot u uit uw van veel voor waar waarom wanneer waren was wat we wel welk welke werd werden wezen wie wij
+        wil worden wordt zal ze zei zich zij zijn zo zonder zou""",
+    "sv": """alla allt än är att av blev bli där de dem den denna deras dess det detta dig din dina ditt du efter ej eller en
+        er era ert ett från för gjorde gör ha hade han hans har henne hennes hon honom hur här hurdan i icke ingen inom inte
+        jag ju kan kunde man med mellan men mig min mina mitt mot mycket ni nu när någon något några och om oss på så sig
+        sin sina sitt ska skulle som under upp ut utan vad var varför varit varje vars vart vem vi vid vilka vilken vilket
+        åt över""",
+    "pl": """a aby ale bardzo bez bo by być był była byli było były ci co czego czemu czy dla do dlaczego gdy gdzie go i ich
+        ile im inne ja jak jaka jaki jakie jako je jego jej jest jestem jesteś jeszcze już kiedy kim kogo kto która które
+        który którzy ma mają mi miał miała mnie moja moje może mój mu my na nad nie nich nim o od on ona one oni pan pana
+        pani po pod przed przez przy się są ta tak także tam te tego tej ten to twoja twoje twój ty tych tylko tym w was we
+        wy z za ze że""",
+    "ru": """а без бы был была были было быть в вам вами вас ваш ваша ваше вашего вашей ваши ваших во вот все всё вы где да
+        для до его ее её если есть ещё же за и из или им их к как какая какие какой каком когда кого кому которая которые
+        который кто ли между меня мне мой моя мы на над нас не него нее неё нет ни них но ну о об он она они оно от по под
+        после почему при про с сам свой себя сколько со так там твой твоя те тебе тебя то тобой только том тот ты у уже чего
+        чем что чтобы эта эти это этот я""",
+    "zh": "时候 時候 时间 時間 如何 可以 告诉 告訴 一下 还是 還是 一共 里 裡 的 了 是 在 和 与 或 也 都 就 而 及 之 其 这 那 哪 什 么 怎 样 为 吗 呢 吧 啊 你 您 我 他 她 它 们 谁 何 几 多 少 有 没 不 被 把 從 从 對 对 於 于 個 个 這 為 嗎 們 誰 幾 沒 會 会 曾 请 請 问 問",
+    "ja": "何 誰 あなた 貴方 ください こと もの いつ どこ どの なぜ どう どんな の は が を に で と も か ら な い う え お く け こ し す た だ て り る れ ん あ っ ょ ま せ さ そ ど よ",
 }
 _STEMMERS = {
     "en": "english", "simple": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian",
@@ -61,10 +103,16 @@ _STEMMERS = {
 
 
 def content_words(text: str, language: str) -> list[str]:
-    """Folded words in order, function words left out; a hyphenated one gives its parts and, joined, the whole."""
+    """Folded words in order, function words left out; a hyphenated one gives its parts and, joined, the whole.
+
+    Where words are not parted by blanks: pairs of neighboring characters, or one that stands alone.
+    """
     dropped = _dropped(language)
     words: list[str] = []
     for found in _WORD.finditer(text.lower()):
+        if _PAIRED.fullmatch(found.group()):
+            words += _pairs(found.group(), dropped)
+            continue
         word = _APOSTROPHE.sub("", _POSSESSIVE.sub("", found.group()))
         if found.group() in dropped or word in dropped:
             continue
@@ -73,6 +121,11 @@ def content_words(text: str, language: str) -> list[str]:
         if len(parts) > 1:
             words.append(fold("".join(parts), language))
     return [word for word in words if word]
+
+
+def has_function_words(language: str) -> bool:
+    """Whether a list of the language's function words is known here."""
+    return bool(_dropped(language))
 
 
 @lru_cache(maxsize=100_000)
@@ -112,6 +165,19 @@ def harmless(text: str) -> str:
 @lru_cache(maxsize=32)
 def _dropped(language: str) -> frozenset[str]:
     return frozenset(_FUNCTION_WORDS.get(_base(language), "").split())
+
+
+def _pairs(run: str, dropped: frozenset[str]) -> list[str]:
+    """Each two neighbors of what function words leave of a run; one character alone as it is."""
+    parts = _between(dropped).sub(" ", run).split()
+    return [part[i : i + 2] for part in parts for i in range(max(len(part) - 1, 1))]
+
+
+@lru_cache(maxsize=32)
+def _between(dropped: frozenset[str]) -> re.Pattern[str]:
+    """Matches a function word that is written without blanks, the longest first."""
+    words = sorted((word for word in dropped if _PAIRED.fullmatch(word)), key=len, reverse=True)
+    return re.compile("|".join(words) or "(?!)")
 
 
 def _stem(word: str, language: str) -> str:
