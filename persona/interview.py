@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from threading import Lock
 
-from persona.errors import InputError, PersonaError
+from persona.errors import InputError, MissingBuild, PersonaError
 from persona.ports import ChunkStore, Embedder, History, Library
 from persona.records import Asked, Event, Finished, Question, Text, Thread, Turn, new_id, now
 from persona.retrieval import Gate, PageIndex
@@ -76,26 +77,44 @@ class Interview:
 
     def _answer(self, turn: Turn, thread: Thread, cancelled: Callable[[], bool]) -> Iterator[Event]:
         shown = ""
-        run: TurnRun | None = None
+        runs: list[TurnRun] = []
         ended = replace(turn, state="stopped")
         try:
-            subject = self.subject(thread.person)
-            past = self._history.path(turn.parent) if turn.parent else []
-            run = TurnRun(subject, self._steps, turn, past)
-            for event in run.events():
-                if cancelled():
-                    break
-                shown += event.text if isinstance(event, Text) else ""
-                yield event
-            else:
-                ended = replace(turn, state="done")
+            with closing(self._events(turn, thread.person, runs)) as events:
+                for event in events:
+                    if cancelled():
+                        break
+                    shown += event.text if isinstance(event, Text) else ""
+                    yield event
+                else:
+                    ended = replace(turn, state="done")
         except PersonaError as error:
             _log.warning("turn %s failed: %s", turn.id, error)
             ended = replace(turn, state="failed", error=str(error))
+        except Exception as error:
+            _log.exception("turn %s broke off", turn.id)
+            what = f"Something went wrong here ({type(error).__name__}). Ask again; the log tells more."
+            ended = replace(turn, state="failed", error=what)
         finally:
             # also when the reader closed the iterator: what came so far is kept
-            ended = self._history.finish(_as_it_ended(ended, run, shown, self._settings))
+            ended = self._history.finish(_as_it_ended(ended, runs, shown, self._settings))
         yield Finished(ended)
+
+    def _events(self, turn: Turn, person: str, runs: list[TurnRun]) -> Generator[Event, None, None]:
+        """The turn; once more from its start if a load replaced the index meanwhile, which is before any answer."""
+        past = self._history.path(turn.parent) if turn.parent else []
+        runs.append(TurnRun(self.subject(person), self._steps, turn, past))
+        try:
+            yield from runs[-1].events()
+        except MissingBuild:
+            _log.info("turn %s follows the pointer to a newer build", turn.id)
+        else:
+            return
+        try:
+            runs.append(TurnRun(self.subject(person), self._steps, turn, past))
+            yield from runs[-1].events()
+        except MissingBuild as error:
+            raise MissingBuild("The index of this page is gone from the vector store. Load the page again.") from error
 
     def subject(self, person: str) -> Subject:
         """Everything that a turn needs to know of a person. Raises InputError, IndexMismatch."""
@@ -132,10 +151,17 @@ def checked_question(question: str) -> str:
     return asked
 
 
-def _as_it_ended(turn: Turn, run: TurnRun | None, shown: str, settings: dict[str, str]) -> Turn:
-    if run is None:
+def _as_it_ended(turn: Turn, runs: Sequence[TurnRun], shown: str, settings: dict[str, str]) -> Turn:
+    """The turn with what the last run came to, and the calls and attempts of all."""
+    if not runs:
         return turn
-    trace = replace(run.trace(), settings=settings)
+    run, traces = runs[-1], [run.trace() for run in runs]
+    trace = replace(
+        traces[-1],
+        calls=tuple(call for trace in traces for call in trace.calls),
+        attempts=tuple(attempt for trace in traces for attempt in trace.attempts),
+        settings=settings,
+    )
     answer = run.answer if turn.state == "done" else None
     partial = shown if turn.state in {"stopped", "failed"} else ""
     return replace(turn, question=run.question, answer=answer, trace=trace, partial=partial)

@@ -229,6 +229,21 @@ def estimate(messages: Sequence[Message]) -> int:
     return sum(len(m.text.encode()) // 3 + 8 for m in messages)
 
 
+def trimmed(call: ModelCall) -> str:
+    """A sentence where the server read far fewer tokens than were sent, as one with a small context does in silence.
+
+    Compared with the fewest tokens that the messages can have: one for seven letters, or two and a half characters of
+    Chinese, Japanese or Korean. English has one for about 4.7. A server that does not count is not suspected.
+    """
+    text = "".join(message.text for message in call.messages)
+    wide = sum(c > "\u2e7f" for c in text)
+    fewest = int(wide / 2.5 + (len(text) - wide) / 7)
+    read = call.prompt_tokens // max(call.tries, 1)
+    if not 0 < read < fewest:
+        return ""
+    return f"the model server read only {read} of at least {fewest} tokens: raise its context window"
+
+
 def language_name(code: str) -> str:
     """What the prompt calls a language."""
     return _LANGUAGES.get(code.split("-", maxsplit=1)[0], f"the language with the code “{code}”")

@@ -35,7 +35,7 @@ from persona.records import (
 )
 from persona.retrieval import Candidate, Gate, PageIndex, Signals, features, rank, rank_by_ngrams, with_name, with_you
 from persona.sources import invented_quotation, make_sources, unsupported
-from persona.steps import RANK_FROM, Reply, Steps
+from persona.steps import RANK_FROM, Reply, Steps, trimmed
 from persona.voice import in_first_person
 
 SENT = 3  # passages a stage sends
@@ -285,6 +285,7 @@ class TurnRun:
         warnings = [f"“{name}” is in no source" for name in unsupported(said, passages, allowed)]
         if cut:
             warnings.append("the answer was cut for length")
+        warnings += self._trimmed()
         self.answer = Answer(said, True, stage, sources=sources, warnings=tuple(warnings))
 
     def _say(self, text: str, stage: Stage) -> Iterator[Event]:
@@ -294,8 +295,13 @@ class TurnRun:
 
     def _refuse(self, reason: str, text: str = "") -> Iterator[Event]:
         text = text or talk.phrases(self._person.language).refusal
-        self.answer = Answer(text, False, "refused", reason=f"{reason}{_hint(self._searcher.index, reason)}")
+        reason = f"{reason}{_hint(self._searcher.index, reason)}"
+        self.answer = Answer(text, False, "refused", reason=reason, warnings=self._trimmed())
         yield Text(text)
+
+    def _trimmed(self) -> tuple[str, ...]:
+        """Warnings that a server did not read all that it was sent, each once."""
+        return tuple(dict.fromkeys(warning for warning in map(trimmed, self._calls) if warning))
 
     @contextmanager
     def _timed(self, part: str) -> Iterator[None]:
