@@ -4,5 +4,5 @@ import streamlit as st
 
 from persona.ui import pages
 
-st.set_page_config(page_title="Persona: interview anyone on Wikipedia", page_icon=":material/forum:")
+pages.prepare()
 st.navigation([pages.people(), pages.interview()]).run()

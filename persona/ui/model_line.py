@@ -25,7 +25,6 @@ def _draw(engine: Engine, waiting: bool) -> None:
     status, job = engine.status(), _preparing(engine)
     if waiting and status is not None and job is None:
         st.rerun()  # nothing more to wait for
-    st.divider()
     if job:
         _progress(job)
     elif status is None:

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 from streamlit.navigation.page import Page
+
+_HERE = Path(__file__).parent
+
+
+def prepare() -> None:
+    """What all pages have in common: the tab's title and icon, and a little style.
+
+    The icon is a file of ours: for an emoji or one of Streamlit's icons the browser would ask a server elsewhere.
+    """
+    st.set_page_config(page_title="Persona: interview anyone on Wikipedia", page_icon=str(_HERE / "icon.svg"))
+    st.html(_HERE / "style.css")
 
 
 def people() -> Page:

@@ -13,15 +13,17 @@ from persona.records import Person, Thread
 from persona.ui.state import Engine
 from persona.ui.text import plain
 
-_SHOWN = 15  # interviews; the older ones are behind an expander
-_PERSON = "person"
+_MANY = 8  # interviews that are shown without a scroll bar of their own
+_TALLEST = 360  # pixels
+_PERSON = "chosen_person"  # session_state; the address is what counts
+_LIST = "interviews"  # the class st-key-interviews of style.css
 
 
 def sidebar(engine: Engine, people: Sequence[Person], person: Person | None, thread: Thread | None) -> None:
     """Draw both choices."""
     if not people:
         return
-    titles = {one.id: _title(one, people) for one in people}
+    titles = _titles(people)
     with st.sidebar:
         st.session_state[_PERSON] = person.id if person else None
         st.selectbox(
@@ -30,6 +32,7 @@ def sidebar(engine: Engine, people: Sequence[Person], person: Person | None, thr
         if person:
             st.button("New interview", icon=":material/add:", width="stretch", on_click=_open, args=(person.id, ""))
             _threads(engine, person, thread)
+        st.divider()
 
 
 def _threads(engine: Engine, person: Person, current: Thread | None) -> None:
@@ -37,31 +40,28 @@ def _threads(engine: Engine, person: Person, current: Thread | None) -> None:
     if not threads:
         return
     st.caption("Interviews, latest first")
-    for one in threads[:_SHOWN]:
-        _thread(one, current)
-    if threads[_SHOWN:]:
-        with st.expander(f"Older ({len(threads) - _SHOWN})", type="compact"):
-            for one in threads[_SHOWN:]:
-                _thread(one, current)
+    with st.container(height=_TALLEST if len(threads) > _MANY else "content", border=False, gap="xxsmall", key=_LIST):
+        for one in threads:  # buttons, since two may have the same title, and a choice goes by that
+            open_now = current is not None and one.id == current.id
+            st.button(
+                plain(one.title),
+                key=f"thread-{one.id}",
+                type="secondary" if open_now else "tertiary",
+                width="stretch",
+                on_click=_open,
+                args=(person.id, one.id),
+            )
 
 
-def _thread(thread: Thread, current: Thread | None) -> None:
-    open_now = current is not None and thread.id == current.id
-    st.button(
-        plain(thread.title),
-        key=f"thread-{thread.id}",
-        type="secondary" if open_now else "tertiary",
-        icon=":material/chat_bubble:" if open_now else None,
-        width="stretch",
-        on_click=_open,
-        args=(thread.person, thread.id),
-    )
-
-
-def _title(person: Person, people: Sequence[Person]) -> str:
-    """The title; with the language where several have it."""
-    same = [one for one in people if one.title == person.title]
-    return person.title if len(same) == 1 else f"{person.title} ({person.language}, {person.source})"
+def _titles(people: Sequence[Person]) -> dict[str, str]:
+    """By id, the title; with language and source, and then with a number, where several have it."""
+    titles: dict[str, str] = {}
+    for person in people:
+        same = [one for one in people if one.title == person.title]
+        title = person.title if len(same) == 1 else f"{person.title} ({person.language}, {person.source})"
+        again = sum(other.startswith(title) for other in titles.values())
+        titles[person.id] = f"{title} {again + 1}" if title in titles.values() else title
+    return titles
 
 
 def _other_person() -> None:

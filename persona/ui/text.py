@@ -18,7 +18,7 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")  # all of ASCII's; Markdown lets
 # between colons emoji, icons or a logo, and arrows and the like one sign.
 _REPLACED_LATER = re.compile(r"(?:(?<=:)(?=[\w+\-/])|(?<=@)|(?<=www)(?=\.)|(?<=[<>~-])(?=[=>-]))", re.IGNORECASE)
 _MARK = "background: rgba(240, 180, 40, .32); color: inherit; border-radius: .2em; padding: .05em .1em"
-_CELL = "text-align: left; vertical-align: top; padding: .3em .9em .3em 0; overflow-wrap: anywhere"
+_CELL = "text-align: left; vertical-align: top; padding: .3em .9em .3em 0; overflow-wrap: break-word"
 _RULE = "border-bottom: 1px solid rgba(128, 128, 128, .3)"
 _TABLE = "border-collapse: collapse; width: 100%; font-size: .875rem; margin-bottom: .75rem"
 

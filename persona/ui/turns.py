@@ -76,8 +76,8 @@ def _answer(answer: Answer) -> None:
     if not answer.found:
         st.caption(f":material/info: Why there is no answer: {plain(sentence(answer.reason))}")
         return
-    for warning in answer.warnings:
-        st.caption(f":material/warning: Check this: {plain(sentence(warning))}")
+    if answer.warnings:
+        st.caption(f":material/warning: Check this: {plain(sentence('; '.join(answer.warnings)))}")
     if answer.sources:
         st.caption("Sources")
     for source in answer.sources:
@@ -91,7 +91,7 @@ def _source(source: Source) -> None:
         about.append(
             link(f"Open this section, as of revision {source.revision}", source.url)
             if source.url
-            else plain(f"From a text of revision {source.revision}.")
+            else plain(f"From a text on this computer, version {source.revision}.")
         )
         st.caption(" ".join(about))
 
