@@ -19,7 +19,10 @@ _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:[-.'’][^\W_{_UNSPACE
 _POSSESSIVE = re.compile(r"['’]s?$")
 _APOSTROPHE = re.compile(r"^(?:[cdjlmnst]|qu)['’]")  # French and Italian articles: l'homme
 _JOINT = re.compile(r"[-.'’]")
-_TEMPLATE_TOKEN = re.compile(r"<(?=[|/]?\s*\|?\s*(?:im_|start|end|eos|bos|s>|think|tool))|<(?=\|)", re.IGNORECASE)
+_TEMPLATE_TOKEN = re.compile(
+    r"<(?=/?\s*(?:im_|start|end|eos|bos|unk>|pad>|mask>|s>|think|tool|\|?\s*im_)|[|｜]|<\s*/?SYS)|\[(?=/?\s*(?:INST|SYSTEM_PROMPT|TOOL|AVAILABLE_TOOLS))",
+    re.IGNORECASE,
+)
 
 _FUNCTION_WORDS = {
     "en": """a about above after again all also am an and any anybody anyone anything are as at be became because become
@@ -48,7 +51,7 @@ _FUNCTION_WORDS = {
         während wegen durchs fürs ums dabei dafür daher damals danach daran darauf daraus darin darüber darum davon davor
         dazu wobei wofür womit wonach woran worauf woraus worin worüber worum wovon wovor etwa eben eher einmal erst irgend
         jemand niemand jetzt nun oft selbst selber sowie statt trotz welchen wessen zwar geworden gewesen gehabt macht machen
-        machte machten tun tat taten hatten eigentlich überhaupt ihrerseits genau gerade sagen erzählen erzähl sag""",
+        machte machten tun tat taten getan gemacht hatten eigentlich überhaupt ihrerseits genau gerade sagen erzählen erzähl sag""",
     "fr": """à ai alors après as au aucun aussi autre aux avait avant avec avez avoir bien ce cela ces cet cette ceux
         chez comme comment dans de depuis des donc dont du elle elles en encore entre est et étaient était étiez êtes
         été être eu fait faire faites fut furent il ils je jusque la là le les leur leurs lors lui ma mais me même mes
@@ -117,8 +120,9 @@ def content_words(text: str, language: str) -> list[str]:
         if found.group() in dropped or word in dropped:
             continue
         parts = [part for part in _JOINT.split(word) if part]
-        words += [fold(part, language) for part in parts if part not in dropped]
-        if len(parts) > 1:
+        kept = [part for part in parts if part not in dropped]
+        words += [fold(part, language) for part in kept]
+        if len(parts) > 1 and kept:
             words.append(fold("".join(parts), language))
     return [word for word in words if word]
 
@@ -159,7 +163,7 @@ def windows(parts: Sequence[str], size: int = 2) -> list[str]:
 def harmless(text: str) -> str:
     """The text without what a chat template would read as its own marks, or a terminal as a command."""
     kept = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cs"})
-    return _TEMPLATE_TOKEN.sub("‹", kept)
+    return _TEMPLATE_TOKEN.sub(lambda mark: "‹" if mark.group() == "<" else "(", kept)
 
 
 @lru_cache(maxsize=32)
