@@ -13,8 +13,9 @@ from typing import Any
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _SCORE = re.compile(r"(?<![\d.-])(\d{1,2})(?:\.\d+)?(?:\s*(?:/|out of)\s*10)?(?![\d-])")
 _RANGE = re.compile(r"\d\s*[-–]\s*\d")
-_NOT_FOUND = re.compile(r"\bNOT[ _-]?FOUND\b")
-_ONLY_NOT_FOUND = re.compile(r"^\W*(?:answer\W*)?not[ _-]?found\b", re.IGNORECASE)
+_NOT_FOUND = re.compile(r"\bNOT[\s_-]*FOUND\b")
+_MAY_BECOME_IT = re.compile(r"\bN(?:O(?:T[\s_-]*(?:F(?:O(?:U(?:ND?)?)?)?)?)?)?$")
+_ONLY_NOT_FOUND = re.compile(r"^\W*(?:answer\W*)?not[\s_-]*found\b", re.IGNORECASE)
 _NO_ANSWER = re.compile(
     r"""\b(?:passages?|texts?|pages?|context|evidence|information)\b[^.]{0,30}\b(?:do(?:es)?\ not|don['’]t|doesn['’]t)\ (?:\w+\ )?
         (?:say|mention|tell|contain|hold|provide|specify|include|state|give|indicate)
@@ -26,7 +27,7 @@ _NO_ANSWER = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?。！？]\s|[。！？]|\n")
 _HOLD = 80  # characters after which a reply that is no NOT FOUND so far is let through
-_TAIL = len("NOT FOUND")
+_OPENING = " \t\n'\"“‘(*_>-"  # may stand in front of NOT FOUND
 
 
 def json_object(text: str) -> dict[str, Any] | None:
@@ -59,8 +60,8 @@ def choice(text: str, most: int) -> int | None:
     """A number from 0 to `most`; None for anything else."""
     value = json_object(text)
     given = next(iter(value.values()), None) if value else text
-    found = re.findall(r"\d+", str(given)) if not isinstance(given, bool) else []
-    return int(found[0]) if len(found) == 1 and len(found[0]) < 6 and int(found[0]) <= most else None
+    found = re.findall(r"-?\d+", str(given)) if not isinstance(given, bool) else []
+    return int(found[0]) if len(found) == 1 and len(found[0]) < 6 and 0 <= int(found[0]) <= most else None
 
 
 def is_not_found(text: str) -> bool:
@@ -74,7 +75,7 @@ def is_not_found(text: str) -> bool:
 
 
 class AnswerStream:
-    """Lets an answer through only once it can no longer be NOT FOUND.
+    """Lets an answer through only once it can no longer be NOT FOUND, wherever the pieces are cut.
 
     After iterating, `found` tells whether there was an answer, `text` is what was let through, `reply` all that came.
     """
@@ -87,26 +88,34 @@ class AnswerStream:
 
     def __iter__(self) -> Iterator[str]:
         for piece in self._pieces:
-            self.reply += piece
+            self._read(piece)
+            if not self.found:
+                continue
             answer = self.reply.lstrip()
-            self.found = self.found or self._may_pass(answer)
             marked = _NOT_FOUND.search(answer)
-            if self.found and marked:  # said after an answer had begun: what came before stands
-                yield from self._release(answer[: marked.start()].rstrip(" \n'\"“("))
-                return
-            if self.found:
-                yield from self._release(answer[: max(len(answer) - _TAIL, 0)].rstrip())
+            if marked and marked.end() < len(answer):  # said after an answer had begun: what came before stands
+                break
+            held = _MAY_BECOME_IT.search(answer)
+            yield from self._release(answer[: held.start()] if held else answer)
         self.found = self.found or not is_not_found(self.reply)
         if self.found:
-            yield from self._release(self.reply.strip())
+            answer = self.reply.strip()
+            marked = _NOT_FOUND.search(answer)
+            yield from self._release(answer[: marked.start()] if marked else answer, last=not marked)
+
+    def _read(self, piece: str) -> None:
+        """Take a piece in; what is decided depends on the letters so far, not on where they were cut."""
+        before, self.reply = self.reply, self.reply + piece
+        lengths = range(len(before) + 1, len(self.reply) + 1)
+        self.found = self.found or any(self._may_pass(self.reply[:length].lstrip()) for length in lengths)
 
     @staticmethod
     def _may_pass(answer: str) -> bool:
         enough = len(answer) >= _HOLD or (len(answer) >= _HOLD // 2 and _SENTENCE_END.search(answer))
         return bool(enough) and not is_not_found(answer)
 
-    def _release(self, upto: str) -> Iterator[str]:
-        new = upto[len(self.text) :]
+    def _release(self, upto: str, last: bool = False) -> Iterator[str]:
+        new = (upto if last else upto.rstrip(_OPENING))[len(self.text) :]
         if new:
             self.text += new
             yield new
