@@ -48,7 +48,7 @@ def load_prompt(path: Path, step: Step, allowed: frozenset[str]) -> Prompt:
     """Read and check one file. Raises PromptError naming file and line."""
     try:
         content = path.read_bytes()
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")  # some editors put a mark in front
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"{path}: cannot be read ({error}). Restore it, or correct PERSONA_PROMPTS.") from error
     lines = text.splitlines()
