@@ -82,7 +82,7 @@ _INTRODUCTION = re.compile(
       | erzähl(?:e|en\ sie)?\ (?:mir\ )?(?:etwas\ )?(?:von\ (?:dir|sich|ihnen)|(?:aus|von|über)\ (?:deinem|ihrem|dein|ihr)e?n?\ leben)
       | qui\ (?:êtes[- ]vous|es[- ]tu) | présente(?:z)?[- ](?:vous|toi) | (?:quién|quien)\ (?:eres|es\ usted)
       | 你是谁 | 您是谁 | (?:请)?(?:介绍一下|自我介绍).{0,6} | 你是誰
-    )(?:\s+(?:please|bitte|in\ short|briefly|in\ (?:a\ few|two|three)\ (?:words|sentences)))?\W*$""",
+    )(?:[\s,]+(?:please|bitte|in\ short|briefly|in\ (?:a\ few|two|three)\ (?:words|sentences)))?\W*$""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CONVERSATION = re.compile(
@@ -90,7 +90,8 @@ _CONVERSATION = re.compile(
       | \b(?:what|who|where|which|how|when)\b.{0,40}\b(?:is|was|'s)\ my\b | \bwhat(?:'s|\ is|\ was)\ my\b | \bwho\ am\ i\b
       | \b(?:did|have)\ (?:i|we)\ (?:\w+\ )?(?:ask|asked|say|said|tell|told|mention|mentioned|talk|talked|discuss|discussed|speak|spoken)\b
       | \bwhat\ (?:did|have)\ (?:i|we)\b | \b(?:i|we)\ (?:just|first|already|asked|told|said|mentioned)\b.{0,60}\b(?:ask|asked|told|said|tell|mention|mentioned|before|earlier|you)\b
-      | \b(?:did|have)\ you\ (?:just\ |already\ )?(?:say|said|tell\ me|told\ me|mention|mentioned|answer|answered)\b
+      | \b(?:did|have)\ you\ (?:(?:just|already)\ (?:say|said|tell|told|mention|mentioned|answer|answered)|tell\ (?:me|us)|told\ (?:me|us))\b
+      | \bwhat\ did\ you\ (?:just\ )?(?:say|answer)\W*$ | \byou\ (?:say|said|mention|answer)\b.{0,60}\b(?:earlier|a\ moment\ ago|just\ now)\b
       | \byou\ (?:just\ )?(?:said|told\ me|mentioned|answered)\ (?:earlier|before|first|just\ now|that\ before)\b
       | \bmy\ (?:first|last|previous|second|earlier|name|question|questions)\b.{0,30}\?
       | \b(?:wie\ heiße\ ich|mein(?:e)?\ (?:name|erste\ frage|letzte\ frage)|habe\ ich\ (?:dich|sie|gefragt|gesagt))\b
@@ -98,24 +99,42 @@ _CONVERSATION = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _NEEDS_HELP = re.compile(
-    r"""\b(?:should|can|may|could|must|shall)\ (?:i|my\ \w+)\ (?:take|stop\ taking|use|inject|give|swallow|mix)\b.{0,60}\b(?:pill|pills|drug|drugs|medicine|medication|dose|aspirin|ibuprofen|paracetamol|insulin|antibiotics?|morphine|opium|cocaine|tablets?|remedy|treatment|radium|poison)\b
+    r"""\b(?:should|can|may|could|must|shall)\ (?:i|my\ \w+)\ (?:take|stop\ taking|use|inject|give|swallow|mix|drink|eat|smoke)\b.{0,60}\b(?:pill|pills|drug|drugs|medicine|medication|dose|aspirin|ibuprofen|paracetamol|insulin|antibiotics?|morphine|opium|cocaine|tablets?|remedy|treatment|radium|poison)\b
       | \b(?:what|which)\ (?:medicine|medication|drug|dose|dosage|treatment|pills?|antibiotics?|remedy|therapy)\ (?:should|do|can|would)\ (?:i|you\ (?:recommend|advise))\b
       | \b(?:diagnose\ (?:me|my)|do\ i\ have\ (?:cancer|diabetes|a\ (?:stroke|tumou?r|heart\ attack|concussion)|depression|covid)|am\ i\ having\ a)\b
       | \bwhat\ (?:is|could\ be)\ wrong\ with\ (?:me|my\ (?:heart|head|chest|stomach|leg|arm|child|baby|skin|eyes?))\b
       | \b(?:i|my\ \w+)\ (?:have|has|had|am\ having|is\ having)\ (?:a\ |an\ |severe\ |strong\ |terrible\ |sudden\ )*(?:chest\ pain|heart\ attack|stroke|overdose|seizure|fever|rash|lump|bleeding|headaches?)\b
       | \b(?:my\ (?:chest|heart)\ hurts|i\ can(?:no|')?t\ breathe|is\ not\ breathing|isn't\ breathing|i(?:'ve|\ have)?\ (?:took|taken|swallowed)\ (?:too\ many|poison|pills|an\ overdose))\b
-      | \b(?:kill(?:ing)?\ myself|suicid(?:e|al)|end\ my\ life|harm(?:ing)?\ myself|hurt(?:ing)?\ myself|want\ to\ die)\b
-      | \b(?:how|what)\b.{0,40}\b(?:treat|cure|heal|stop)\ (?:my|a\ wound\ of\ mine|this\ (?:wound|burn|rash|bleeding))\b""",
+      | \b(?:kill(?:ing)?|harm(?:ing)?|hurt(?:ing)?)\ myself\b | \bend\ my\ life\b | \bhow\b.{0,30}\bcommit\ suicide\b
+      | \b(?:i|i'm|my\ \w+)\b.{0,40}\b(?:suicid(?:e|al)|wants?\ to\ die)\b
+      | \b(?:how|what)\b.{0,40}\b(?:treat|cure|heal|stop)\ (?:my|a\ wound\ of\ mine|this\ (?:wound|burn|rash|bleeding))\b
+      | \A(?=.*\b(?:soll|darf|kann|muss)\ (?:ich|mein))(?=.*\b(?:medikament|tablette|arznei|dosis|pille|antibioti|insulin|aspirin|ibuprofen|schmerzmittel|morphium))
+      | \b(?:ich|mein\w*)\ (?:habe|hat|bekomm\w*|krieg\w*)\b.{0,20}\b(?:\w*schmerzen|herzinfarkt|schlaganfall|fieber|atemnot|blutung|keine\ luft)
+      | \b(?:ich|mich|mir)\b.{0,40}\b(?:umbringen|das\ leben\ nehmen|selbstmord|suizid|nicht\ mehr\ leben)
+      | \bj['’]ai\ (?:très\ )?(?:mal|de\ la\ fièvre|une?\ (?:crise|infarctus|avc)|pris\ trop) | \b(?:me\ (?:tuer|suicider)|à\ mes\ jours)\b
+      | \b(?:dois|puis)[- ]je\ (?:prendre|arrêter|donner|avaler) | \bm[eé]dicament\w*\b.{0,20}\b(?:dois|puis)[- ]je
+      | \bme\ duele | \bno\ puedo\ respirar | \btengo\ (?:fiebre|un\ infarto|dolor\ (?:de|en\ el)\ pecho) | \b(?:suicidarme|matarme|quitarme\ la\ vida)
+      | \b(?:medicamento|medicina|pastillas?|dosis|remedio)\b.{0,20}\b(?:debo|puedo)\ | \b(?:debo|puedo)\ (?:tomar|dejar\ de\ tomar)\b
+      | 我.{0,10}(?:胸口?[疼痛]|发烧|發燒|心脏病发|出血不止|喘不过气|呼吸困难|中毒) | 我(?:应该|應該|该|能|可以|要).{0,6}[吃服用].{0,6}[药藥] | 我.{0,6}(?:想死|自杀|自殺|想不开)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _PRIVATE = re.compile(
-    r"""\b(?:your|his|her|their)\ (?:\w+\ )?(?:phone|telephone|mobile)(?:\ number)?\b | \b(?:your|his|her)\ (?:\w+\ )?(?:e-?mail|home\ address|street\ address|password|bank|credit\ card|passport|social\ security)\b
-      | \bwhere\ (?:exactly\ )?(?:do|does)\ (?:you|he|she|your\ \w+)\ live\b | \bwhat\ is\ your\ (?:home\ )?address\b""",
+    r"""\b(?:your|his|her|their)\ (?:\w+\ )?(?:phone|telephone|mobile|cell)(?:\ number|(?=\W*$))
+      | \b(?:your|his|her)\ (?:\w+\ )?(?:e-?mail|home\ address|street\ address|password|bank|credit\ card|passport|social\ security)\b
+      | \bwhere\ (?:exactly\ )?(?:do|does)\ (?:you|he|she|your\ \w+)\ live\b | \bwhat\ is\ your\ (?:home\ )?address\W*$
+      | \b(?:Ihre?|deine?)\ (?:\w+\ )?(?:telefon|handy)(?:nummer)?\b | \b(?:Ihre?|deine?)\ (?:e-?mail|adresse|anschrift|passwort|kontonummer)
+      | \bwo\ (?:genau\ )?wohn(?:en\ Sie|st\ du)\b | \boù\ (?:habitez|vivez)[- ]vous\b | \boù\ (?:habites|vis)[- ]tu\b
+      | \b(?:votre|ton|ta)\ (?:numéro\ de\ téléphone|adresse(?=\W*$)|e-?mail|mot\ de\ passe)
+      | \bdónde\ vives?\b | \b(?:su|tu)\ (?:número\ de\ teléfono|teléfono(?=\W*$)|dirección(?=\W*$)|correo|contraseña)
+      | [你您]的?(?:电话|電話|手机|手機|住址|密码|密碼|邮箱) | [你您](?:现在)?住(?:在)?(?:哪|什么地方)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _OUTSIDE = re.compile(
-    r"""\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules?|prompts?|orders|above|previous)\b
-      | \b(?:print|show|repeat|reveal|output|tell\ me|give\ me|what\ (?:is|are))\b.{0,30}\b(?:your|the)\ (?:system\ )?(?:instructions?|prompts?|system\ message|rules\ you\ were\ given)\b""",
+    r"""(?:^|[.!?;:,\n]\s*|\b(?:please|now|and|then|just|must|should)\s+)(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules?|prompts?|orders|above|previous)\b
+      | \b(?:ignore|disregard|forget)\ (?:all|any|every|these|those|your)?\ ?(?:your\ |the\ )?(?:previous|prior|above|earlier|system)\ (?:\w+\ )?(?:instructions?|rules|prompts?|orders|messages?)\b
+      | \b(?:print|show|repeat|reveal|output|tell\ me|give\ me|what\ (?:is|are))\b.{0,30}\b
+        (?:your\ (?:system\ )?(?:instructions?|prompts?|system\ message)(?!\ (?:to|for|on)\b)
+        |the\ (?:system\ (?:prompt|message|instructions)|prompt)|(?:the\ )?(?:instructions|rules)\ you\ were\ given|the\ instructions\ above)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
