@@ -15,7 +15,11 @@ _SUPPORT = 0.5  # share of an answer sentence's words that a passage's sentence 
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+)*")
 _NUMBER = re.compile(r"\b\d[\d,.]*\d\b|\b\d\b")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+|\n\s*|[\"“]\s*)$")
-_QUOTED = re.compile(r"[\"“«„]([^\"”»“]{8,})[\"”»“]")
+_QUOTED = re.compile(
+    r"[\"“«„「『]([^\"”»“」』]{8,})[\"”»“」』]|(?<!\w)['‘]((?:[^'’‘]|(?<=\w)['’](?=\w)){8,})['’](?!\w)"
+)
+_THOUSANDS = re.compile(r"(?<=\d)[,.](?=\d{3}\b)")
+_SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def make_sources(build: Build, evidence: Sequence[Evidence], answer: str, language: str) -> tuple[Source, ...]:
@@ -58,20 +62,24 @@ def supporting_spans(text: str, answer: str, language: str) -> tuple[tuple[int, 
     return tuple(spans)
 
 
-def unsupported(answer: str, passages: Sequence[str], allowed: str) -> tuple[str, ...]:
-    """Names and numbers of the answer that neither a passage nor `allowed` (question and title) holds, each once."""
-    known = unaccented(" ".join([*passages, allowed]))
-    known = f"{known} {known.replace('-', ' ')}"
+def unsupported(answer: str, passages: Sequence[str], allowed: str, language: str = "en") -> tuple[str, ...]:
+    """Names and numbers of the answer that neither a passage nor `allowed` (question and title) holds, each once.
+
+    German writes all nouns with a capital: there only runs of two are taken for names.
+    """
+    known = frozenset(_words(" ".join([*passages, allowed])))
     numbers = [m.group() for m in _NUMBER.finditer(answer)]
     names = [m.group() for m in _NAME.finditer(answer) if not _opens_sentence(answer, m.start(), m.group())]
-    missing = [found for found in (*names, *numbers) if not _is_known(found, known)]
+    if language.startswith("de"):
+        names = [name for name in names if len(_naming(name, language)) > 1]
+    missing = [found for found in (*names, *numbers) if not _is_known(found, known, language)]
     return tuple(dict.fromkeys(missing))
 
 
 def invented_quotation(answer: str, passages: Sequence[str]) -> bool:
     """Whether the answer quotes words that no passage holds."""
     known = _letters(" ".join(passages))
-    return any(_letters(quoted) not in known for quoted in _QUOTED.findall(answer))
+    return any(_letters("".join(quoted)) not in known for quoted in _QUOTED.findall(answer))
 
 
 def _opens_sentence(answer: str, start: int, name: str) -> bool:
@@ -80,9 +88,31 @@ def _opens_sentence(answer: str, start: int, name: str) -> bool:
     return (opens and " " not in name) or name in {"I", "I'm", "I’m", "I've", "I’ve", "I'd", "I'll"}
 
 
-def _is_known(name: str, known: str) -> bool:
-    plain = re.sub(r"['’]s?$", "", unaccented(name))
-    return plain in known or all(part in known for part in plain.split())
+def _is_known(found: str, known: frozenset[str], language: str) -> bool:
+    """Whether each word of a name or number is known, an ending of its language aside."""
+    words = _words(" ".join(_naming(found, language)))
+    return all(word in known or _spelled_out(word) in known or _inflected(word, known) for word in words)
+
+
+def _naming(name: str, language: str) -> list[str]:
+    """The words of a name without function words, such as the one that opens a sentence: My Uncle Owen."""
+    words = (re.sub(r"['’]s?$", "", word) for word in name.split())
+    return [word for word in words if word[:1].isdigit() or content_words(word, language)]
+
+
+def _inflected(word: str, known: frozenset[str]) -> bool:
+    """Whether only an ending of one or two letters parts it from a known word: Lübeck, Lübecks."""
+    shorter = {word[:-cut] for cut in (1, 2) if len(word) - cut > 3}
+    longer = (other for other in known if len(word) > 3 and 0 < len(other) - len(word) < 3)
+    return not word[0].isdigit() and (not known.isdisjoint(shorter) or any(other.startswith(word) for other in longer))
+
+
+def _spelled_out(word: str) -> str:
+    return _SPELLED[int(word)] if word.isascii() and word.isdigit() and int(word) < len(_SPELLED) else ""
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", _THOUSANDS.sub("", unaccented(text)))
 
 
 def _letters(text: str) -> str:

@@ -282,7 +282,7 @@ class TurnRun:
     ) -> None:
         sources: tuple[Source, ...] = make_sources(self._build, evidence, said, self._person.language)
         allowed = f"{self.question.standalone} {self.question.asked} {self._person.title}"
-        warnings = [f"“{name}” is in no source" for name in unsupported(said, passages, allowed)]
+        warnings = [f"“{name}” is in no source" for name in unsupported(said, passages, allowed, self._person.language)]
         if cut:
             warnings.append("the answer was cut for length")
         warnings += self._trimmed()
