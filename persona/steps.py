@@ -19,7 +19,8 @@ from persona.ports import ChatModel
 from persona.prompts import Prompt
 from persona.records import PATH_SEPARATOR, ChatRequest, Chunk, Delta, Message, ModelCall, Step, Turn, Usage
 from persona.replies import AnswerStream, choice, json_object, score
-from persona.text import content_words, harmless, unaccented
+from persona.rewrites import check_rewrite
+from persona.text import harmless
 
 VARIABLES: Mapping[Step, frozenset[str]] = {
     "rewrite": frozenset({"name", "conversation", "question"}),
@@ -33,25 +34,6 @@ _REMEMBERED = 6  # turns that the rewriter sees
 _ANSWER_SEEN = 300  # characters of each answer that it sees
 _PASSAGE_SEEN = 320  # characters of each passage that the ranking sees
 _STOP = ("\nQuestion:", "\nPassages", "\nInterviewer:")
-_NAME_OR_NUMBER = re.compile(r"\b(?:\d[\d,.]*\d|\d|[A-ZÀ-Þ][\w'’-]*)")
-_POINTING = frozenset(  # words that a rewrite replaces by what they point to
-    (
-        "last",
-        "first",
-        "second",
-        "third",
-        "one",
-        "two",
-        "other",
-        "next",
-        "latter",
-        "former",
-        "time",
-        "thing",
-        "els",
-        "happen",
-    )
-)
 _LANGUAGES = {
     "en": "English", "simple": "English", "de": "German", "fr": "French", "es": "Spanish", "zh": "Chinese", "ja": "Japanese",
     "it": "Italian", "pt": "Portuguese", "nl": "Dutch", "ru": "Russian", "pl": "Polish", "sv": "Swedish", "ko": "Korean",
@@ -214,40 +196,6 @@ class Steps:
             value = parse(text)
         error = "" if value is not None else "the reply could not be used"
         return value, replace(_call(step, model, prompt, messages, text, usage, began, tries), error=error)
-
-
-def check_rewrite(value: object, asked: str, seen: str, title: str) -> str | None:
-    """The rewrite if it can be the question asked: one line, a question, not too long, nothing invented or lost."""
-    if not isinstance(value, str) or not value.strip() or len(value.strip().splitlines()) > 1:
-        return None
-    text = value.strip()
-    if len(text) > 3 * len(asked) + 160 or not _still_asks(text, asked):
-        return None
-    known, kept = _plain_words(f"{asked} {seen} {title}"), _plain_words(text)
-    if _names_and_numbers(text, title) - known or _names_and_numbers(asked, title) - kept:
-        return None
-    words = set(content_words(asked, "en")) - _POINTING
-    return None if words and words.isdisjoint(content_words(text, "en")) else text
-
-
-def _still_asks(text: str, asked: str) -> bool:
-    """Whether it is a question, or an order that begins as the one that was given."""
-    begins = re.split(r"\W+", asked.strip(), maxsplit=1)[0].lower()
-    return text.endswith(("?", "？")) or (bool(begins) and text.lower().startswith(begins))
-
-
-def _names_and_numbers(text: str, title: str) -> set[str]:
-    """Words with a capital, the first aside, and numbers, folded; the title's own are no news."""
-    found = (word for name in _NAME_OR_NUMBER.findall(text)[_opens_with_capital(text) :] for word in _plain_words(name))
-    return {word for word in found if word.isdigit() or content_words(word, "en")} - _plain_words(title)
-
-
-def _opens_with_capital(text: str) -> int:
-    return int(bool(re.match(r"\W*[A-ZÀ-Þ]", text)))
-
-
-def _plain_words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", re.sub(r"['’]s?\b", " ", unaccented(text))))
 
 
 def conversation(title: str, turns: Sequence[Turn]) -> str:
