@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from importlib import import_module
 
 import streamlit as st
 
@@ -19,6 +20,7 @@ from persona.ui.jobs import PREPARE, Job, Jobs
 from persona.wiring import Wiring
 
 SAMPLES = "samples"
+_CLIENTS = {"ollama": "llama_index.llms.ollama", "openai": "llama_index.llms.openai_like"}
 _FRESH = 15.0  # seconds for which what a model server said is repeated
 _log = logging.getLogger(__name__)
 
@@ -52,8 +54,13 @@ class Engine:
         return made.name if made else ""
 
     def stop(self, turn: str) -> None:
-        """Ask a turn to end."""
-        self.runner.stop(turn)
+        """Ask a turn of this process to end."""
+        if self._runner:
+            self._runner.stop(turn)
+
+    def answers(self, turn: str) -> bool:
+        """Whether this process is answering it."""
+        return self._runner is not None and turn in self._runner.running()
 
     def status(self) -> ModelStatus | None:
         """What answers, as last heard; None until it is known. Never waits: a server is asked in the background."""
@@ -127,18 +134,22 @@ class Engine:
     def _warm(self) -> None:
         try:
             self._check()
-            with self._making:
-                embedder, store = self._wiring.embedder, self._wiring.store
-            embedder.embed(["warm"])
-            store.builds()
             _ = self.runner
-            import llama_index.core  # noqa: F401 - takes seconds, which the first question should not wait for
-
+            # both take seconds, which the first question should not wait for
+            import_module(_CLIENTS.get(self._wiring.kind, _CLIENTS["openai"]))
+            self._search_once()
             self._warm_builtin()
         except PersonaError as error:
             _log.warning("not all could be made ready: %s", error)
         except Exception:
             _log.exception("not all could be made ready")
+
+    def _search_once(self) -> None:
+        """Load the embedder, open the vectors and index the page that is likeliest to be asked."""
+        latest = [thread.person for thread in self.history.threads()[:1]]
+        for person in latest or [person.id for person in self.library.people()[:1]]:
+            if self.library.person(person):
+                self._wiring.interview.subject(person).searcher.search("Who are you?")
 
     def _warm_builtin(self) -> None:
         status = self._status

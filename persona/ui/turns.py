@@ -66,7 +66,7 @@ def _watch(engine: Engine, id_: str) -> None:
 def _notice_the_dead(engine: Engine, turn: str) -> None:
     """Another process may have been answering, and ended."""
     looked = st.session_state.get("looked", 0.0)
-    if turn not in engine.runner.running() and time.monotonic() - looked > _LOST:
+    if not engine.answers(turn) and time.monotonic() - looked > _LOST:
         st.session_state["looked"] = time.monotonic()
         engine.history.abandon()
 
