@@ -208,6 +208,7 @@ class ModelCall:
     seconds: float
     tries: int
     error: str = ""
+    dropped: tuple[str, ...] = ()  # what did not fit the context
 
 
 # --- a turn ---

@@ -14,7 +14,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from persona.errors import ContextExceeded, ModelGarbled
+from persona.budget import check, dropped, fill, fitting
+from persona.errors import ModelError, ModelGarbled
 from persona.ports import ChatModel
 from persona.prompts import Prompt
 from persona.records import PATH_SEPARATOR, ChatRequest, Chunk, Delta, Message, ModelCall, Step, Turn, Usage
@@ -29,6 +30,8 @@ VARIABLES: Mapping[Step, frozenset[str]] = {
     "answer": frozenset({"name", "evidence", "question", "language"}),
 }
 ANSWER_TOKENS = 160
+_WARMER = 0.4
+_REWRITE_TOKENS, _CHOICE_TOKENS = 120, 16
 RANK_FROM = 5  # of 10
 _REMEMBERED = 6  # turns that the rewriter sees
 _ANSWER_SEEN = 300  # characters of each answer that it sees
@@ -70,8 +73,14 @@ class Steps:
 
     def rewrite(self, title: str, past: Sequence[Turn], question: str) -> tuple[Rewrite | None, ModelCall]:
         """The question in the third person, naming the persona; None when the reply fails a check."""
-        recent = past[-_REMEMBERED:]
-        values = {"name": title, "conversation": conversation(title, recent), "question": harmless(question)}
+        most = min(len(past), _REMEMBERED)
+
+        def filled(count: int) -> dict[str, str]:
+            told = conversation(title, past[len(past) - count :])
+            return {"name": title, "conversation": told, "question": harmless(question)}
+
+        count = fitting(self._prompts["rewrite"], self._rewrite_model.context_window - _REWRITE_TOKENS, filled, most)
+        recent, values = past[len(past) - count :], filled(count)
         schema = {
             "type": "object",
             "properties": {
@@ -94,16 +103,24 @@ class Steps:
             return Rewrite(rewritten, tuple(dict.fromkeys(recent[n - 1].id for n in named)))
 
         # a rewrite that fails its check is not asked again: the question as asked is at hand
-        return self._ask(
-            "rewrite", self._rewrite_model, values, schema, 120, parse, again=lambda text: not json_object(text)
+        found, call = self._ask(
+            "rewrite", self._rewrite_model, values, schema, _REWRITE_TOKENS, parse, again=lambda t: not json_object(t)
         )
+        return found, replace(call, dropped=dropped("turn", "the rewriting", count, most))
 
     def categorize(
         self, title: str, sections: Sequence[tuple[str, ...]], question: str
     ) -> tuple[tuple[str, ...] | None, ModelCall]:
         """The section that should hold the answer; None for none."""
-        numbered = "\n".join(f"{n}. {harmless(PATH_SEPARATOR.join(path))}" for n, path in enumerate(sections, 1))
-        values = {"name": title, "sections": numbered, "question": harmless(question)}
+
+        def filled(count: int) -> dict[str, str]:
+            lines = (f"{n}. {harmless(PATH_SEPARATOR.join(path))}" for n, path in enumerate(sections[:count], 1))
+            return {"name": title, "sections": "\n".join(lines), "question": harmless(question)}
+
+        most = len(sections)
+        sections = sections[
+            : fitting(self._prompts["categorize"], self.model.context_window - _CHOICE_TOKENS, filled, most)
+        ]
         schema = {
             "type": "object",
             "properties": {"section": {"type": "integer", "minimum": 0, "maximum": len(sections)}},
@@ -113,13 +130,19 @@ class Steps:
         def parse(text: str) -> int | None:
             return choice(text, len(sections))
 
-        number, call = self._ask("categorize", self.model, values, schema, 16, parse)
+        number, call = self._ask("categorize", self.model, filled(most), schema, _CHOICE_TOKENS, parse)
+        call = replace(call, dropped=dropped("section", "the choice", len(sections), most))
         return (sections[number - 1] if number else None), call
 
     def rank(self, title: str, chunks: Sequence[Chunk], question: str) -> tuple[dict[str, int], ModelCall]:
         """Scores from 0 to 10 by chunk id, all in one call; a chunk without a readable score is left out."""
-        passages = "\n".join(f"[{n}] {_shortened(chunk)}" for n, chunk in enumerate(chunks, 1))
-        values = {"name": title, "passages": passages, "question": harmless(question)}
+
+        def filled(count: int) -> dict[str, str]:
+            lines = (f"[{n}] {_shortened(chunk)}" for n, chunk in enumerate(chunks[:count], 1))
+            return {"name": title, "passages": "\n".join(lines), "question": harmless(question)}
+
+        most = len(chunks)
+        chunks = chunks[: fitting(self._prompts["rank"], self.model.context_window - 8 * most - 16, filled, most)]
         one = {"type": "integer", "minimum": 0, "maximum": 10}
         names = [str(n) for n in range(1, len(chunks) + 1)]
         schema = {"type": "object", "properties": dict.fromkeys(names, one), "required": names}
@@ -127,21 +150,23 @@ class Steps:
         def parse(text: str) -> dict[str, int] | None:
             return _scores(text, chunks)
 
-        scores, call = self._ask("rank", self.model, values, schema, 8 * len(chunks) + 16, parse)
-        return scores or {}, call
+        scores, call = self._ask("rank", self.model, filled(most), schema, 8 * most + 16, parse)
+        return scores or {}, replace(call, dropped=dropped("passage", "the ranking", len(chunks), most))
 
     def answer(self, title: str, language: str, passages: Sequence[str], question: str, reply: Reply) -> Iterator[str]:
         """The answer's text as it may be shown; `reply` is complete once the iterator has ended or was closed."""
         prompt = self._prompts["answer"]
         values = {"name": title, "question": harmless(question), "language": language_name(language)}
-        room = self.model.context_window - ANSWER_TOKENS
+        most, tokens = len(passages), self.model.context_window - ANSWER_TOKENS
 
-        def render(kept: Sequence[str]) -> tuple[Message, ...]:
-            text = "\n\n".join(f"[{n}] {harmless(passage)}" for n, passage in enumerate(kept, 1))
-            return prompt.render(_only(prompt, values | {"evidence": text}))
+        def filled(count: int) -> dict[str, str]:
+            text = "\n\n".join(f"[{n}] {harmless(passage)}" for n, passage in enumerate(passages[:count], 1))
+            return values | {"evidence": text}
 
-        messages, count = _fitted(render, passages, room)
-        reply.dropped = tuple(f"passage {n} did not fit the context" for n in range(count + 1, len(passages) + 1))
+        count = fitting(prompt, tokens, filled, most)
+        messages = fill(prompt, filled(count))
+        check(messages, tokens, "answer")
+        reply.dropped = tuple(f"passage {n} did not fit the context" for n in range(count + 1, most + 1))
         for attempt in (1, 2):  # an empty reply is asked for once more
             yield from self._stream(prompt, messages, reply, attempt)
             if reply.call and reply.call.reply.strip():
@@ -150,8 +175,10 @@ class Steps:
 
     def _stream(self, prompt: Prompt, messages: tuple[Message, ...], reply: Reply, attempt: int) -> Iterator[str]:
         began = time.monotonic()
-        request = ChatRequest(messages, ANSWER_TOKENS, stop=_STOP, stream=True)
-        usage, cut = Usage(), False
+        # the second time a little warmer, since the same words at no heat give the same reply
+        heat = 0.0 if attempt == 1 else _WARMER
+        request = ChatRequest(messages, ANSWER_TOKENS, stop=_STOP, stream=True, temperature=heat)
+        usage, cut, failed = Usage(), False, ""
         with closing(cast("Generator[Delta, None, None]", self.model.chat(request))) as deltas:
 
             def pieces() -> Iterator[str]:
@@ -163,9 +190,13 @@ class Steps:
             stream = AnswerStream(pieces())
             try:
                 yield from stream
+            except ModelError as error:
+                failed = str(error)
+                raise
             finally:
                 reply.found, reply.text, reply.cut = stream.found, stream.text, cut
-                reply.call = _call("answer", self.model, prompt, messages, stream.reply, usage, began, attempt)
+                call = _call("answer", self.model, prompt, messages, stream.reply, usage, began, attempt)
+                reply.call = replace(call, error=failed)
 
     def _ask(
         self,
@@ -179,18 +210,14 @@ class Steps:
     ) -> tuple[T | None, ModelCall]:
         """One constrained call, and one more if the reply cannot be read."""
         prompt = self._prompts[step]
-        messages = prompt.render(_only(prompt, values))
-        if estimate(messages) > model.context_window - max_tokens:
-            raise ContextExceeded(
-                f"The {step} call does not fit {model.context_window} tokens. Raise PERSONA_CONTEXT_WINDOW."
-            )
+        messages = fill(prompt, values)
+        check(messages, model.context_window - max_tokens, step)
         began = time.monotonic()
         tries, text, usage = 0, "", Usage()
         value: T | None = None
         while tries < 2 and value is None and (tries == 0 or again(text)):
             tries += 1
-            # the second time a little warmer, since the same words at no heat give the same reply
-            request = ChatRequest(messages, max_tokens, schema, temperature=0.0 if tries == 1 else 0.4)
+            request = ChatRequest(messages, max_tokens, schema, temperature=0.0 if tries == 1 else _WARMER)
             text, used = _drain(model.chat(request))
             usage = _sum(usage, used)
             value = parse(text)
@@ -208,44 +235,9 @@ def conversation(title: str, turns: Sequence[Turn]) -> str:
     return "\n".join(lines)
 
 
-def estimate(messages: Sequence[Message]) -> int:
-    """Tokens of the messages, on the high side: three bytes a token and a frame of eight around each message."""
-    return sum(len(m.text.encode()) // 3 + 8 for m in messages)
-
-
-def trimmed(call: ModelCall) -> str:
-    """A sentence where the server read far fewer tokens than were sent, as one with a small context does in silence.
-
-    Compared with the fewest tokens that the messages can have: one for seven letters, or two and a half characters of
-    Chinese, Japanese or Korean. English has one for about 4.7. A server that does not count is not suspected.
-    """
-    text = "".join(message.text for message in call.messages)
-    wide = sum(c > "\u2e7f" for c in text)
-    fewest = int(wide / 2.5 + (len(text) - wide) / 7)
-    read = call.prompt_tokens // max(call.tries, 1)
-    if not 0 < read < fewest:
-        return ""
-    return f"the model server read only {read} of at least {fewest} tokens: raise its context window"
-
-
 def language_name(code: str) -> str:
     """What the prompt calls a language."""
     return _LANGUAGES.get(code.split("-", maxsplit=1)[0], f"the language with the code “{code}”")
-
-
-def _fitted(
-    render: Callable[[Sequence[str]], tuple[Message, ...]], passages: Sequence[str], room: int
-) -> tuple[tuple[Message, ...], int]:
-    """The messages with as many passages, by rank, as fit, and how many those are."""
-    for count in range(len(passages), 0, -1):
-        messages = render(passages[:count])
-        if estimate(messages) <= room:
-            return messages, count
-    raise ContextExceeded(f"Not one passage fits the context of {room} tokens. Raise PERSONA_CONTEXT_WINDOW.")
-
-
-def _only(prompt: Prompt, values: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in values.items() if name in prompt.variables}
 
 
 def _drain(deltas: Iterator[Delta]) -> tuple[str, Usage]:

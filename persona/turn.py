@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from persona import talk
+from persona.budget import trimmed
 from persona.errors import IndexMismatch
 from persona.ports import ChunkStore, Embedder, Vectors
 from persona.records import (
@@ -35,7 +36,7 @@ from persona.records import (
 )
 from persona.retrieval import Candidate, Gate, PageIndex, Signals, features, rank, rank_by_ngrams, with_name, with_you
 from persona.sources import invented_quotation, make_sources, unsupported
-from persona.steps import RANK_FROM, Reply, Steps, trimmed
+from persona.steps import RANK_FROM, Reply, Steps
 from persona.voice import in_first_person
 
 SENT = 3  # passages a stage sends
@@ -115,7 +116,8 @@ class TurnRun:
     def trace(self) -> Trace:
         """What happened so far."""
         timings = self._timings | {"total": time.monotonic() - self._began}
-        return Trace(tuple(self._calls), tuple(self._attempts), tuple(self._dropped), self._gate, timings)
+        dropped = (*(what for call in self._calls for what in call.dropped), *self._dropped)
+        return Trace(tuple(self._calls), tuple(self._attempts), dropped, self._gate, timings)
 
     def events(self) -> Iterator[Event]:
         """The whole turn."""
