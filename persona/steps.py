@@ -99,7 +99,7 @@ class Steps:
             rewritten = check_rewrite(value.get("question"), question, values["conversation"], title) if value else None
             if value is None or rewritten is None:
                 return None
-            named = [n for n in _list(value.get("turns")) if isinstance(n, int) and 0 < n <= len(recent)]
+            named = [n for n in _list(value.get("turns")) if type(n) is int and 0 < n <= len(recent)]
             return Rewrite(rewritten, tuple(dict.fromkeys(recent[n - 1].id for n in named)))
 
         # a rewrite that fails its check is not asked again: the question as asked is at hand
