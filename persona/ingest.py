@@ -21,7 +21,7 @@ from persona.ports import ChunkStore, Embedder, Library, Vectors
 from persona.records import PATH_SEPARATOR, Build, Chunk, Loaded, Page, Person, Progress, Section, new_id, now
 from persona.text import sentences, windows
 
-CHUNKER = "paragraphs-windows-1"  # another way to cut needs another name: stored with each build
+CHUNKER = "paragraphs-windows-2"  # another way to cut needs another name: stored with each build
 _KEEP_OLD = timedelta(hours=1)  # longer than any load or any reader that follows an old pointer
 _STEP = 32  # texts embedded between two reports of progress
 
@@ -184,15 +184,14 @@ def _split(section: Section, language: str, room: int, embedder: Embedder) -> li
     """The whole section while it fits, else packed from paragraphs, and those too long from sentences."""
     if embedder.count(section.text) <= room:
         return [section.text]
-    texts: list[str] = []
-    for paragraph in (part.strip() for part in section.text.splitlines()):
-        if not paragraph:
-            continue
-        if embedder.count(paragraph) <= room:
-            texts.append(paragraph)
-        else:
-            texts += _split_paragraph(paragraph, language, room, embedder)
-    return _merge_short(texts, room, embedder)
+    paragraphs = [part.strip() for part in section.text.splitlines() if part.strip()]
+    return [
+        text
+        for paragraph in _merge_short(paragraphs, room, embedder)
+        for text in (
+            [paragraph] if embedder.count(paragraph) <= room else _split_paragraph(paragraph, language, room, embedder)
+        )
+    ]
 
 
 def _split_paragraph(paragraph: str, language: str, room: int, embedder: Embedder) -> list[str]:
