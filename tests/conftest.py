@@ -1,8 +1,18 @@
 """Fixtures that several test files share."""
 
 from tests.builtin_fixture import builtin_address, builtin_home, builtin_model
+from tests.core import minilm, place
 from tests.mediawiki import mediawiki
 from tests.ollama_server import ollama_server
 from tests.openai_style import openai_server
 
-__all__ = ["builtin_address", "builtin_home", "builtin_model", "mediawiki", "ollama_server", "openai_server"]
+__all__ = [
+    "builtin_address",
+    "builtin_home",
+    "builtin_model",
+    "mediawiki",
+    "minilm",
+    "ollama_server",
+    "openai_server",
+    "place",
+]

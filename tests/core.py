@@ -12,9 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from persona.adapters.chroma import Chroma
 from persona.adapters.database import Database
+from persona.adapters.minilm import MiniLM
 from persona.ingest import Ingest
 from persona.ports import ChunkStore, Embedder, Vectors
 from persona.records import INTRODUCTION, Loaded, Page, Section
@@ -96,3 +98,15 @@ class Place:
         *_, last = self.ingest.load(wanted)
         assert isinstance(last, Loaded)
         return last
+
+
+@pytest.fixture(scope="session")
+def minilm() -> MiniLM:
+    """The real embedder, loaded once."""
+    return MiniLM()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """A data folder with the quick embedder."""
+    return Place(tmp_path)

