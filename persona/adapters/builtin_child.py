@@ -145,6 +145,7 @@ def _serve(options: argparse.Namespace) -> tuple[object, str]:
     params.model.path = str(options.model)
     params.n_ctx = options.context_window
     params.n_parallel = 1  # one slot has the whole window; llama.cpp takes as many threads as there are physical cores
+    params.n_batch = params.n_ubatch = 128  # a call that was given up ends with its batch: 2048 tokens took a minute
     params.api_prefix = secret
     params.ui = False
     params.n_threads_http = 8
