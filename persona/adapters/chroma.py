@@ -62,6 +62,8 @@ class Chroma:
     def nearest(self, build: str, vector: Vectors, limit: int, where: Mapping[str, Sequence[str]]) -> list[Match]:
         """The nearest by cosine distance, nearest first."""
         collection = self._collection(build)
+        if not all(where.values()):  # Chroma takes no empty list
+            return []
         try:
             found = collection.query(
                 query_embeddings=vector[None, :], n_results=limit, where=_condition(where), include=["distances"]
