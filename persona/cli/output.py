@@ -106,7 +106,7 @@ class Waiting:
         if self._quiet or not (err().is_terminal and out().is_terminal):
             return
         if self._status is None:
-            self._status = err().status(Text(""))
+            self._status = err().status(Text(""), refresh_per_second=4)
             self._status.start()
         self._status.update(Text(line(step) + " …", style="dim"))
 

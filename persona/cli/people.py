@@ -8,7 +8,7 @@ from rich.text import Text
 
 from persona.cli import session
 from persona.cli.data import person_data
-from persona.cli.output import interactive, line, out, say, write_json
+from persona.cli.output import interactive, line, out, say, write, write_json
 from persona.errors import InputError
 from persona.records import Build, Person
 
@@ -25,7 +25,7 @@ def people(as_json: bool) -> None:
         out().print(_table(known))
     else:
         for person, build in known:
-            say("\t".join(_cells(person, build)))
+            write("\t".join(_cells(person, build)) + "\n")
 
 
 def _table(known: list[tuple[Person, Build]]) -> Table:
