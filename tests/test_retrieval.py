@@ -198,10 +198,10 @@ def test_a_gate_is_a_logistic_score_with_a_threshold():
 @pytest.mark.parametrize(
     "question",
     [
-        "How many years does a whale live?",
+        "How many years does a whale swim?",
         "How many years?",
         "Which ship sank in 1912?",
-        "Is an island a hand?",
+        "Is an island a rock?",
         "years",
         "hand",
     ],
