@@ -55,7 +55,7 @@ class Ingest:
         build = self._new_build(page, chunks)
         same = self._unchanged(old, page, chunks, known)
         if old and same:
-            yield self._as_it_was(old, build, chunks, began)
+            yield self._as_it_was(old, build, page, began)
             return
         embedded = yield from self._store_vectors(build, page, chunks, known)
         person = self._library.publish(page, build, chunks)
@@ -70,9 +70,10 @@ class Ingest:
             advice=advice(page.language, self._embedder),
         )
 
-    def _as_it_was(self, old: Person, build: Build, chunks: Sequence[Chunk], began: float) -> Loaded:
-        current = self._library.build(old.build)
-        return Loaded(old, current or build, 0, len(chunks), time.monotonic() - began)
+    def _as_it_was(self, old: Person, build: Build, page: Page, began: float) -> Loaded:
+        current = self._library.build(old.build) or build
+        hint = advice(page.language, self._embedder)
+        return Loaded(old, current, 0, current.chunks, time.monotonic() - began, hint)
 
     def _unchanged(
         self, old: Person | None, page: Page, chunks: Sequence[Chunk], known: dict[str, list[Vectors]]
