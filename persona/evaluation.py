@@ -187,6 +187,12 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     return {name: value for name, value in asdict(outcome).items() if value is not None}
 
 
+def as_outcome(value: dict[str, Any]) -> Outcome:
+    """Back from what `as_json` made."""
+    lists = {name: tuple(given) for name, given in value.items() if isinstance(given, list)}
+    return Outcome(**(value | lists))
+
+
 def _refused(outcome: Outcome) -> bool | None:
     """By the turn where there was one, else by the gate."""
     if not outcome.off_topic:

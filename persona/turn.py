@@ -76,6 +76,10 @@ class Searcher:
         )
         return rank(self.index, question, signals), features(self.index, question, signals)
 
+    def features(self, question: str) -> dict[str, float]:
+        """What the gate looks at."""
+        return self.search(question)[1]
+
     def within(self, question: str, path: tuple[str, ...]) -> list[Candidate]:
         """The nearest by vector in a section and its subsections."""
         title, language = self.index.title, self.index.language

@@ -135,7 +135,7 @@ class Wiring:
             self.embedder,
             Steps(self.model, self.rewrite_model, self.prompts),
             self.gate,
-            self._recorded(),
+            self.recorded(),
         )
 
     def gate(self, language: str) -> Gate:
@@ -186,7 +186,7 @@ class Wiring:
 
         return OllamaModel(self.settings.ollama_address, name or OLLAMA_MODEL, self.settings.context_window)
 
-    def _recorded(self) -> dict[str, str]:
+    def recorded(self) -> dict[str, str]:
         """What a trace keeps of the settings."""
         return {
             "llm": self.kind,

@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -172,6 +173,45 @@ def delete(
     from persona.cli.people import delete
 
     delete(_typed(person), yes, as_json)
+
+
+Cases = Annotated[list[Path], typer.Argument(metavar="CASES", help="Files with one case, a JSON object, a line.")]
+
+
+@app.command("eval")
+def evaluate(
+    cases: Cases,
+    retrieval: Annotated[bool, typer.Option("--retrieval", help="Search and gate only; no model is asked.")] = False,
+    only: Annotated[str, typer.Option(metavar="TAG", help="Only the cases with this tag.")] = "",
+    limit: Annotated[int, typer.Option(min=0, help="At most so many cases.")] = 0,
+    json_out: Annotated[
+        Path | None, typer.Option("--json", metavar="OUT", help="Write figures and cases there.")
+    ] = None,
+    baseline: Annotated[Path | None, typer.Option(metavar="OLD", help="Compare with an earlier --json file.")] = None,
+    fail_under: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Exit 1 if this figure is lower; can be repeated.")
+    ] = None,
+) -> None:
+    """Run cases and print figures: right answers, right refusals, sources, calls, time."""
+    from persona.cli.evaluating import Options, evaluate
+
+    options = Options(retrieval, only, limit, json_out, baseline, tuple(fail_under or ()))
+    if not evaluate(cases, options):
+        raise typer.Exit(1)
+
+
+@app.command()
+def calibrate(
+    cases: Cases,
+    folder: Annotated[
+        Path | None, typer.Option("--into", help="Where the gate is stored; else in the data folder.")
+    ] = None,
+    words: Annotated[bool, typer.Option("--words", help="Fit the gate of words alone, without vectors.")] = False,
+) -> None:
+    """Fit the evidence gate of the embedder that is set to cases."""
+    from persona.cli.calibrating import calibrate
+
+    calibrate(cases, folder, words)
 
 
 @app.command(hidden=True)

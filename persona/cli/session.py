@@ -32,6 +32,15 @@ def make_wiring() -> Wiring:
     return Wiring()
 
 
+def make_eval_wiring() -> Wiring:
+    """The same over a data folder of its own within the user's; the built-in model's process is shared."""
+    from persona.wiring import Wiring
+
+    usual = make_wiring()
+    settings = usual.settings.model_copy(update={"home": usual.settings.home / "eval"})
+    return Wiring(settings, builtin=usual.builtin)
+
+
 def find_person(library: Library, word: str) -> Person:
     """Whom an id, the beginning of one or a title names. Raises CommandError with those it could be."""
     people = library.people()
