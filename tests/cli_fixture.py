@@ -109,10 +109,11 @@ def line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """Of a real process: nothing set but what is named, nothing outside of this machine."""
+    """Of a real process: nothing set but what is named, nothing outside of this machine, and no model that answers."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PERSONA_", "OLLAMA_"))}
     ours = {"PERSONA_HOME": str(home), "PERSONA_WIKI_API": "http://127.0.0.1:9/api.php", "NO_COLOR": "1"}
-    return {**kept, **ours, "PERSONA_OLLAMA_HOST": "http://127.0.0.1:9", "PYTHONPATH": str(ROOT), **more}
+    nobody = {"PERSONA_LLM": "openai", "PERSONA_MODEL": "none", "PERSONA_OPENAI_URL": "http://127.0.0.1:9/v1"}
+    return {**kept, **ours, **nobody, "PERSONA_OLLAMA_HOST": "http://127.0.0.1:9", "PYTHONPATH": str(ROOT), **more}
 
 
 def command(*words: str) -> list[str]:
