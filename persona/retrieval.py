@@ -44,6 +44,9 @@ _AGREE = [  # what putting "you" for a name does to the verb in front of it
     (r"\byou is\b", "you are"), (r"\byou was\b", "you were"), (r"\byou has\b", "you have"), (r"\byou does\b", "you do"),
 ]  # fmt: skip
 LEXICAL = ("coverage", "matched", "known", "weight", "length")
+_NEAR = (
+    0.3  # cosine; 86 own questions shared one word and passed, all nearer than this (Tesla, Luther, Luke, the samples)
+)
 VECTOR = ("cosine", "window", "asked_cosine", "asked_window", *LEXICAL)
 
 
@@ -169,7 +172,8 @@ def rank_by_ngrams(index: PageIndex, question: str) -> list[Candidate]:
 def features(index: PageIndex, question: str, signals: Signals) -> dict[str, float]:
     """What the gate looks at. The persona's own name counts for nothing among the words.
 
-    "ties" are the words shared with the best chunk, and one more if these are all and the persona is asked for them.
+    "ties" are the words shared with the best chunk, and one more if these are all and the persona is asked for them, or
+    if the only one is a name.
     """
     words = [w for w in index.ngrams.words(question) if w not in index.name_words]
     rarity = {w: index.ngrams.rarity(w) for w in words}
@@ -178,8 +182,9 @@ def features(index: PageIndex, question: str, signals: Signals) -> dict[str, flo
     best = max(hits, key=lambda found: sum(rarity[w] for w in found), default=[])
     weight = sum(rarity[w] for w in best)
     whole = len(best) == len(words) and is_addressed(question, index)
+    named = len(best) == 1 and best[0] in _names(index, question)
     return {
-        "ties": len(best) + float(whole),
+        "ties": len(best) + float(whole or named),
         "cosine": max(signals.cosines.values(), default=0.0),
         "window": max(signals.windows.values(), default=0.0),
         "asked_cosine": signals.asked_cosine,
@@ -190,6 +195,13 @@ def features(index: PageIndex, question: str, signals: Signals) -> dict[str, flo
         "weight": min(weight, 3.0) / 3,
         "length": len(words) / 10,
     }
+
+
+def _names(index: PageIndex, question: str) -> frozenset[str]:
+    """The question's words that are written with a capital within it; German writes all nouns so."""
+    if index.language.startswith("de"):
+        return frozenset()
+    return frozenset(index.ngrams.words(" ".join(re.findall(r"(?<=[\w,;] )[A-ZÀ-Þ][\w'’-]*", question))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +222,11 @@ class Gate:
     def passes(self, features: Mapping[str, float]) -> bool:
         """Whether the page may be asked at all. A single shared word never passes alone.
 
-        Without vectors it takes a second one, or that it is all that the persona was asked for: "Who was your father?"
+        It takes a second one, or a near vector, or that it is a name or all that the persona was asked for: "Who was
+        your father?"
         """
-        alone = not self.embedder and features["ties"] < 2
+        near = max(features["cosine"], features["window"]) if self.embedder else 0.0
+        alone = features["ties"] < 2 and features["matched"] > 0 and near < _NEAR
         return self.score(features) >= self.threshold and not alone
 
     def save(self, folder: Path) -> Path:

@@ -1,12 +1,14 @@
 """Fixtures that several test files share."""
 
 from tests.builtin_fixture import builtin_address, builtin_home, builtin_model
-from tests.core import minilm, place
+from tests.core import _ada, ada, minilm, own_ada, place
 from tests.mediawiki import mediawiki
 from tests.ollama_server import ollama_server
 from tests.openai_style import openai_server
 
 __all__ = [
+    "_ada",
+    "ada",
     "builtin_address",
     "builtin_home",
     "builtin_model",
@@ -14,5 +16,6 @@ __all__ = [
     "minilm",
     "ollama_server",
     "openai_server",
+    "own_ada",
     "place",
 ]

@@ -191,8 +191,9 @@ def test_a_gate_of_ones_own_is_taken_before_the_shipped_one(tmp_path):
 def test_a_gate_is_a_logistic_score_with_a_threshold():
     made = Gate("e", {"cosine": 2.0, "coverage": 1.0}, -1.0, 0.5)
     assert made.score({"cosine": 0.5, "coverage": 0.0, "other": 9.0}) == pytest.approx(0.5)
-    assert made.passes({"cosine": 0.5, "coverage": 0.0, "ties": 0})
-    assert not made.passes({"cosine": 0.49, "coverage": 0.0, "ties": 0})
+    none = {"coverage": 0.0, "window": 0.0, "matched": 0.0, "ties": 0}
+    assert made.passes(none | {"cosine": 0.5})
+    assert not made.passes(none | {"cosine": 0.49})
 
 
 @pytest.mark.parametrize(
@@ -217,6 +218,19 @@ def test_it_passes_if_it_is_all_that_the_persona_was_asked_for():
     assert gate().passes(features(PAGE, "Was that your hand?", NO_VECTORS))
     assert not gate().passes(features(PAGE, "Was that your telescope?", NO_VECTORS))
     assert not gate().passes(features(PAGE, "Was that your hand on the telescope in Paris?", NO_VECTORS))
+
+
+def test_a_name_within_the_question_is_a_tie():
+    assert gate().passes(features(PAGE, "Who is Owen?", NO_VECTORS))
+    assert features(PAGE, "Owen?", NO_VECTORS)["ties"] == 1
+    assert features(index("Die Hand.", "x", language="de"), "Ist es eine Hand?", NO_VECTORS)["ties"] == 1
+
+
+def test_a_single_shared_word_passes_with_a_near_vector():
+    near = Signals({"c2": 0.6}, {"c2": 0.6}, 0.5, 0.5)
+    assert gate("all-MiniLM-L6-v2-int8").passes(features(PAGE, "Did the hand heal?", near))
+    far = Signals({"c2": 0.2}, {"c2": 0.29}, 0.2, 0.29)
+    assert not gate("all-MiniLM-L6-v2-int8").passes(features(PAGE, "A hand?", far))
 
 
 def test_two_rare_words_together_pass():
