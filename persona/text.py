@@ -104,6 +104,20 @@ _STEMMERS = {
     "ru": "russian", "pl": "polish", "cs": "czech", "hu": "hungarian", "ro": "romanian", "tr": "turkish",
 }  # fmt: skip
 
+_IRREGULAR = """arise arose arisen; awake awoke awoken; bear bore borne; beat beaten; begin began begun; bend bent; bind bound; bite bit
+    bitten; bleed bled; blow blew blown; break broke broken; breed bred; bring brought; build built; burn burnt; buy bought; catch caught;
+    choose chose chosen; cling clung; come came; creep crept; deal dealt; dig dug; draw drew drawn; dream dreamt; drink drank drunk; drive
+    drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt; fight fought; find found; flee fled; fling flung; fly flew flown;
+    forbid forbade forbidden; forget forgot forgotten; forgive forgave forgiven; freeze froze frozen; give gave given; go went gone; grow
+    grew grown; hang hung; hear heard; hide hid hidden; hold held; keep kept; kneel knelt; know knew known; lay laid; lead led; leap leapt;
+    learn learnt; leave left; lend lent; lie lain; light lit; lose lost; make made; mean meant; meet met; mow mown; overcome overcame;
+    pay paid; ride rode ridden; ring rang rung; rise rose risen; run ran; see saw seen; seek sought; sell sold; send sent; sew sewn; shake
+    shook shaken; shine shone; shoot shot; show shown; shrink shrank shrunk; sing sang sung; sink sank sunk; sit sat; sleep slept; slide slid;
+    smell smelt; sow sown; speak spoke spoken; spend spent; spin spun; spring sprang sprung; stand stood; steal stole stolen; stick stuck;
+    sting stung; strike struck; strive strove striven; swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken; teach
+    taught; tear tore torn; think thought; throw threw thrown; tread trod trodden; understand understood; wake woke woken; wear wore worn;
+    weave wove woven; weep wept; win won; withdraw withdrew withdrawn; write wrote written"""
+
 
 def content_words(text: str, language: str) -> list[str]:
     """Folded words in order, function words left out; a hyphenated one gives its parts and, joined, the whole.
@@ -186,9 +200,17 @@ def _between(dropped: frozenset[str]) -> re.Pattern[str]:
 
 def _stem(word: str, language: str) -> str:
     algorithm = _STEMMERS.get(_base(language))
+    word = _infinitives().get(word, word) if algorithm == "english" else word
     if algorithm is None or not word.isalpha():
         return word
     return str(_stemmer(algorithm).stemWord(word))
+
+
+@lru_cache(maxsize=1)
+def _infinitives() -> dict[str, str]:
+    """English verbs that no stemmer brings to their stem: interviewers ask "did you keep", pages say "kept"."""
+    verbs = (verb.split() for verb in _IRREGULAR.split(";"))
+    return {form: base for base, *forms in verbs for form in forms}
 
 
 @lru_cache(maxsize=32)

@@ -54,6 +54,18 @@ def test_inflected_words_share_their_stem():
     assert content_words("Uhrmacher Uhrmachers", "de") == ["uhrmach"] * 2
 
 
+@pytest.mark.parametrize(
+    ("base", "forms"),
+    [("keep", "kept"), ("write", "wrote written"), ("build", "built"), ("eat", "ate"), ("teach", "taught")],
+)
+def test_irregular_verbs_are_brought_to_their_stem(base, forms):
+    assert set(content_words(forms, "en")) == set(content_words(base, "en"))
+
+
+def test_a_wound_is_not_the_wind():
+    assert content_words("wound", "en") == content_words("wounds", "en")
+
+
 def test_french_articles_are_no_part_of_a_word():
     assert content_words("l'horloge", "fr") == content_words("horloge", "fr")
 
