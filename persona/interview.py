@@ -18,6 +18,7 @@ from persona.ports import ChunkStore, Embedder, History, Library
 from persona.records import Asked, Event, Finished, Question, Text, Thread, Turn, new_id, now
 from persona.retrieval import Gate, PageIndex
 from persona.steps import Steps
+from persona.text import is_blank, storable
 from persona.turn import Searcher, Subject, TurnRun
 
 LONGEST_QUESTION = 2000  # characters
@@ -140,9 +141,9 @@ class Interview:
 
 
 def checked_question(question: str) -> str:
-    """The question without blanks around it. Raises InputError if there is none, or far too much."""
-    asked = question.strip()
-    if not asked:
+    """The question without blanks around it and control characters in it. Raises InputError if there is none, or far too much."""
+    asked = storable(question).strip()
+    if is_blank(asked):
         raise InputError("Type a question first.")
     if len(asked) > LONGEST_QUESTION:
         raise InputError(

@@ -176,8 +176,17 @@ def windows(parts: Sequence[str], size: int = 2) -> list[str]:
 
 def harmless(text: str) -> str:
     """The text without what a chat template would read as its own marks, or a terminal as a command."""
-    kept = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cs"})
-    return _TEMPLATE_TOKEN.sub(lambda mark: "‹" if mark.group() == "<" else "(", kept)
+    return _TEMPLATE_TOKEN.sub(lambda mark: "‹" if mark.group() == "<" else "(", storable(text))
+
+
+def storable(text: str) -> str:
+    """The text without control characters and halves of characters, which terminals obey and databases refuse."""
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cs"})
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of it can be seen."""
+    return all(unicodedata.category(c)[0] in "ZC" for c in text)
 
 
 @lru_cache(maxsize=32)

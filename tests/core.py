@@ -147,11 +147,13 @@ def step_of(request: ChatRequest) -> Step:
 class StepModel(ScriptedModel):
     """A scripted model with a script for each step, since the order of the stages is not what most tests are about.
 
-    Without a script of their own, sections are not chosen and passages score nothing; answers and rewrites must be told.
+    Without a script of their own, sections are not chosen and passages score nothing; answers and rewrites must be told,
+    but for `otherwise`, which is the answer to every further call.
     """
 
     def __init__(self) -> None:
         super().__init__()
+        self.otherwise = ""
         self.scripts: dict[Step, list[Script]] = {"answer": [], "rewrite": [], "categorize": [], "rank": []}
 
     def asked(self, step: Step) -> list[ChatRequest]:
@@ -167,6 +169,8 @@ class StepModel(ScriptedModel):
         script = self.scripts[step]
         if not script and step in {"categorize", "rank"}:
             script = [json.dumps(dict.fromkeys((request.schema or {})["properties"], 0))]
+        if not script and step == "answer" and self.otherwise:
+            script = [self.otherwise]
         self.replies = script
         return super()._next(request)
 
