@@ -21,7 +21,7 @@ from persona.ports import ChunkStore, Embedder, Library, Vectors
 from persona.records import PATH_SEPARATOR, Build, Chunk, Loaded, Page, Person, Progress, Section, new_id, now
 from persona.text import sentences, windows
 
-CHUNKER = "paragraphs-windows-2"  # another way to cut needs another name: stored with each build
+CHUNKER = "paragraphs-windows-3"  # another way to cut needs another name: stored with each build
 _KEEP_OLD = timedelta(hours=1)  # longer than any load or any reader that follows an old pointer
 _STEP = 32  # texts embedded between two reports of progress
 
@@ -243,11 +243,9 @@ def _most_windows(chunk: Chunk) -> int:
 
 
 def _pieces(chunk: Chunk, language: str, title: str) -> list[_Piece]:
-    """The chunk itself, then its windows of two sentences where it has more than two."""
+    """The chunk itself, then its windows of two sentences."""
     section = PATH_SEPARATOR.join(chunk.path)
     whole = _Piece(chunk.id, context_line(title, chunk.path) + chunk.text, {"kind": "chunk", "section": section})
-    parts = sentences(chunk.text, language)
-    if len(parts) <= 2:
-        return [whole]
     fields = {"kind": "window", "section": section}
-    return [whole, *(_Piece(f"{chunk.id}:{n}", text, fields) for n, text in enumerate(windows(parts)))]
+    texts = windows(sentences(chunk.text, language))
+    return [whole, *(_Piece(f"{chunk.id}:{n}", text, fields) for n, text in enumerate(texts))]

@@ -41,7 +41,7 @@ from persona.voice import in_first_person
 
 SENT = 3  # passages a stage sends
 RANKED = 10  # passages the model scores
-_NEIGHBORS = 60  # vectors asked for of each kind
+_NEIGHBORS = 400  # vectors asked for of each kind; a score that is missing counts as the lowest that came
 
 
 @dataclass(frozen=True, slots=True)
