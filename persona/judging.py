@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from persona.cases import Case
 from persona.records import PATH_SEPARATOR, Answer, Chunk
-from persona.text import sentences, unaccented
+from persona.text import irregular_forms, sentences, unaccented
 
 LONGEST = 60  # words of a right answer
 _COPIED = 20  # words in a row that are copying, not answering
 _BEGINNING = 50  # letters of a passage that tell it from others
+_OVERLAP = 20  # letters of a chunk's beginning that stand at the end of the one before
 _FIRST_PERSON = {
     "en": r"\b(?:i|me|my|mine|myself|we|our|ours|us|i['’](?:m|ve|d|ll))\b",
     "de": r"\b(?:ich|mir|mich|mein\w*|wir|uns\w*)\b",
@@ -40,7 +41,13 @@ def answered_right(case: Case, answer: Answer | None) -> bool:
     if any(copies(answer.text, source.text) for source in answer.sources):
         return False
     said, asked = f" {_plain(answer.text)} ", f" {_plain(case.question)} "
-    return any(_plain(accepted) in said and _plain(accepted) not in asked for accepted in case.answers)
+    accepted = [_accepted(answer) for answer in case.answers if _plain(answer)]
+    return any(re.search(one, said) and not re.search(one, asked) for one in accepted)
+
+
+def _accepted(answer: str) -> str:
+    """A pattern for an accepted string anywhere; a number is not found within a longer one."""
+    return rf"(?<!\d(?=\d)){re.escape(_plain(answer))}(?!(?<=\d)\d)"
 
 
 def copies(answer: str, source: str) -> bool:
@@ -57,7 +64,11 @@ def first_person(text: str, title: str, language: str = "en") -> bool:
 
 def is_fragment(text: str, language: str = "en") -> bool:
     """Whether an English answer has no verb; other languages are not judged."""
-    return language.split("-", maxsplit=1)[0] == "en" and not _VERB.search(text)
+    return language.split("-", maxsplit=1)[0] == "en" and not _has_verb(text)
+
+
+def _has_verb(text: str) -> bool:
+    return bool(_VERB.search(text)) or not irregular_forms().isdisjoint(re.findall(r"[a-z]+", text.lower()))
 
 
 def right_section(case: Case, path: Sequence[str]) -> bool:
@@ -73,7 +84,8 @@ def right_chunks(case: Case, chunks: Sequence[Chunk]) -> frozenset[str]:
     right: list[Chunk] = []
     for chunk in chunks:
         text = _letters(chunk.text)
-        goes_on = bool(right) and chunk.position == right[-1].position + 1 and text[:30] in _letters(right[-1].text)
+        follows = bool(right and text) and chunk.position == right[-1].position + 1
+        goes_on = follows and text[:_OVERLAP] in _letters(right[-1].text)
         if (beginning and beginning in text) or goes_on:
             right.append(chunk)
     return frozenset(chunk.id for chunk in right)
@@ -92,4 +104,4 @@ def _plain(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    return re.sub(r"[^a-z]", "", unaccented(text))
+    return re.sub(r"[\W\d_]", "", unaccented(text))

@@ -215,6 +215,11 @@ def _stem(word: str, language: str) -> str:
     return str(_stemmer(algorithm).stemWord(word))
 
 
+def irregular_forms() -> frozenset[str]:
+    """Forms of English verbs that end in no rule."""
+    return frozenset(_infinitives())
+
+
 @lru_cache(maxsize=1)
 def _infinitives() -> dict[str, str]:
     """English verbs that no stemmer brings to their stem: interviewers ask "did you keep", pages say "kept"."""
