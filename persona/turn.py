@@ -41,6 +41,7 @@ from persona.voice import in_first_person
 
 SENT = 3  # passages a stage sends
 RANKED = 10  # passages the model scores
+RECALLED = 8  # turns that a question on the conversation is answered from, beside the first, if it names none
 _NEIGHBORS = 400  # vectors asked for of each kind; a score that is missing counts as the lowest that came
 
 
@@ -159,7 +160,7 @@ class TurnRun:
 
     def _conversation(self) -> Iterator[Event]:
         """What was said in this conversation, and evidence of nothing else."""
-        named = [turn for turn in self._past if turn.id in self.question.turns] or list(self._past)
+        named = [turn for turn in self._past if turn.id in self.question.turns] or list(self._past[-RECALLED:])
         first = [turn for turn in self._past[:1] if turn not in named]
         told = [_as_told(turn, self._person.title) for turn in [*first, *named]]
         yield Working("looking back at our conversation")

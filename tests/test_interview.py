@@ -9,7 +9,7 @@ import pytest
 
 from persona.errors import InputError, ModelUnreachable
 from persona.interview import LONGEST_QUESTION
-from persona.records import Asked, Finished, Text, Turn, Usage, Working
+from persona.records import Asked, Finished, Question, Text, Turn, Usage, Working, new_id, now
 from tests.core import ADA, StepModel, Talk, page, step_of, talk_with, wikitext_page
 from tests.mediawiki import CHINESE_OFF_TOPIC, CHINESE_OWN, CHINESE_PAGE, GERMAN_OFF_TOPIC, GERMAN_OWN, GERMAN_PAGE
 from tests.scripted import Reply
@@ -520,6 +520,24 @@ def test_what_was_said_in_the_conversation_is_answered_from_it(ada):
     assert (turn.answer.stage, turn.answer.sources) == ("conversation", ())
     assert turn.answer.found
     assert "Who was your father?" in told(ada)
+
+
+def test_of_a_long_conversation_the_first_turn_and_the_latest_are_told(ada):
+    thread, last = ada.thread(), None
+    for n in range(12):
+        turn = Turn(
+            new_id(), thread, last, f"{thread}-{n}", Question(f"Question {n}?", f"Question {n}?"), "running", now()
+        )
+        ada.wiring.history.add(turn)
+        last = turn.id
+    turn = ada.ask(
+        "What did I ask you first?", "You asked question 0.", thread=thread, parent=last, rewrite=["{}", "{}"]
+    )
+    assert turn.answer.stage == "conversation"
+    shown = told(ada)
+    assert "Question 0?" in shown
+    assert "Question 11?" in shown
+    assert "Question 2?" not in shown
 
 
 def test_a_question_on_the_conversation_that_has_none_is_asked_of_the_page(ada):
