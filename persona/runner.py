@@ -42,7 +42,9 @@ class Runner:
                 events.close()  # type: ignore[attr-defined]
                 return turn.id
             self._stops[turn.id] = stop
-        threading.Thread(target=self._drain, args=(turn.id, events), name=f"turn-{turn.id[:8]}", daemon=True).start()
+        threading.Thread(
+            target=self._drain, args=(turn.id, events, stop), name=f"turn-{turn.id[:8]}", daemon=True
+        ).start()
         return turn.id
 
     def stop(self, turn: str) -> None:
@@ -57,7 +59,7 @@ class Runner:
         with self._lock:
             return list(self._stops)
 
-    def _drain(self, turn: str, events: Iterator[Event]) -> None:
+    def _drain(self, turn: str, events: Iterator[Event], stop: threading.Event) -> None:
         text, step, noted = "", "", 0.0
         try:
             for event in events:
@@ -73,4 +75,5 @@ class Runner:
             _log.exception("turn %s could not be stored", turn)
         finally:
             with self._lock:
-                self._stops.pop(turn, None)
+                if self._stops.get(turn) is stop:
+                    del self._stops[turn]

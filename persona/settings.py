@@ -87,7 +87,7 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """What is passed wins over the environment, that over the files."""
         files = [Path("persona.toml"), _home() / "persona.toml"]
-        return init_settings, env_settings, *(TomlConfigSettingsSource(settings_cls, file) for file in files)
+        return init_settings, env_settings, *(_read(settings_cls, file) for file in files)
 
     @property
     def ollama_address(self) -> str:
@@ -108,6 +108,18 @@ class Settings(BaseSettings):
     def database_url(self) -> str:
         """SQLAlchemy's URL."""
         return self.database or f"sqlite:///{self.home / 'persona.db'}"
+
+
+def _read(settings_cls: type[BaseSettings], file: Path) -> TomlConfigSettingsSource:
+    """A file's settings. Raises InputError if it is no TOML or sets what does not exist."""
+    try:
+        source = TomlConfigSettingsSource(settings_cls, file)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} cannot be read ({error}). Correct it, or move it away.") from error
+    if unknown := source().keys() - settings_cls.model_fields.keys():
+        names = ", ".join(sorted(settings_cls.model_fields))
+        raise InputError(f"{file} sets {', '.join(sorted(unknown))}, which does not exist. There are: {names}.")
+    return source
 
 
 def load_settings() -> Settings:

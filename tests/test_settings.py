@@ -1,0 +1,149 @@
+"""Settings from the environment and files, and what is said of those that are not valid."""
+
+from pathlib import Path
+
+import pytest
+
+from persona.errors import InputError
+from persona.settings import Settings, load_settings
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine with nothing set up; the working folder and the data folder are empty."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("PERSONA_") or name == "OLLAMA_HOST":
+            monkeypatch.delenv(name)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("PERSONA_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def toml(folder: Path, text: str) -> None:
+    (folder / "persona.toml").write_text(text, "utf-8")
+
+
+def test_with_nothing_set_up_there_are_defaults(nothing_set):
+    settings = load_settings()
+    assert (settings.llm, settings.model, settings.embedder, settings.context_window) == ("auto", "", "minilm", 8192)
+    assert settings.chroma_location == str(nothing_set / "home" / "chroma")
+    assert settings.database_url == f"sqlite:///{nothing_set / 'home' / 'persona.db'}"
+    assert settings.language == "en"
+    assert (settings.prompts / "answer.md").is_file()
+
+
+def test_every_field_is_documented_by_a_sentence():
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+        assert field.description.endswith("."), name
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "field", "read"),
+    [
+        ("PERSONA_LLM", "ollama", "llm", "ollama"),
+        ("PERSONA_MODEL", "qwen3:8b", "model", "qwen3:8b"),
+        ("PERSONA_REWRITE_MODEL", "qwen3:0.6b", "rewrite_model", "qwen3:0.6b"),
+        ("PERSONA_OLLAMA_HOST", "http://other:1", "ollama_host", "http://other:1"),
+        ("PERSONA_OPENAI_URL", "http://x/v1", "openai_url", "http://x/v1"),
+        ("PERSONA_CONTEXT_WINDOW", "4096", "context_window", 4096),
+        ("PERSONA_EMBEDDER", "ollama:bge-m3", "embedder", "ollama:bge-m3"),
+        ("PERSONA_CHROMA", "http://chroma:8000", "chroma_location", "http://chroma:8000"),
+        ("PERSONA_DATABASE", "postgresql://x/y", "database_url", "postgresql://x/y"),
+        ("PERSONA_WIKI_API", "http://wiki/api.php", "wiki_api", "http://wiki/api.php"),
+        ("PERSONA_LANGUAGE", "zh-yue", "language", "zh-yue"),
+        ("PERSONA_PROMPTS", "/my/prompts", "prompts", Path("/my/prompts")),
+        ("PERSONA_IDLE_MINUTES", "0.5", "idle_minutes", 0.5),
+    ],
+)
+def test_each_setting_is_read_from_its_variable(monkeypatch, name, value, field, read):
+    monkeypatch.setenv(name, value)
+    assert getattr(load_settings(), field) == read
+
+
+def test_an_empty_variable_is_none(monkeypatch):
+    for name in ("LLM", "CONTEXT_WINDOW", "LANGUAGE", "PROMPTS", "IDLE_MINUTES", "CHROMA", "MODEL"):
+        monkeypatch.setenv(f"PERSONA_{name}", "")
+    assert load_settings() == load_settings()
+    assert (load_settings().llm, load_settings().context_window, load_settings().language) == ("auto", 8192, "en")
+
+
+def test_an_empty_data_folder_is_the_platform_s(monkeypatch):
+    monkeypatch.setenv("PERSONA_HOME", "")
+    assert load_settings().home.name == "persona"
+
+
+def test_files_are_read_and_the_nearer_one_wins_and_the_environment_over_both(nothing_set, monkeypatch):
+    toml(nothing_set / "home", 'model = "of-home"\nlanguage = "de"\nembedder = "of-home"\n')
+    toml(nothing_set / "work", 'model = "of-work"\nlanguage = "fr"\n')
+    monkeypatch.setenv("PERSONA_LANGUAGE", "es")
+    settings = load_settings()
+    assert (settings.embedder, settings.model, settings.language) == ("of-home", "of-work", "es")
+
+
+def test_what_is_passed_wins_over_all(monkeypatch):
+    monkeypatch.setenv("PERSONA_MODEL", "of-env")
+    assert Settings(model="passed").model == "passed"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PERSONA_LLM", "gpt"), ("PERSONA_CONTEXT_WINDOW", "many"), ("PERSONA_CONTEXT_WINDOW", "100"), ("PERSONA_LANGUAGE", "en.evil.com/"),
+        ("PERSONA_LANGUAGE", "English"), ("PERSONA_IDLE_MINUTES", "0"), ("PERSONA_IDLE_MINUTES", "-1"),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_not_valid_is_named(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match=f"Correct these settings.*{name}: "):
+        load_settings()
+
+
+def test_all_that_is_not_valid_is_named_at_once(monkeypatch):
+    monkeypatch.setenv("PERSONA_LLM", "gpt")
+    monkeypatch.setenv("PERSONA_LANGUAGE", "?")
+    with pytest.raises(InputError, match=r"PERSONA_LLM.*PERSONA_LANGUAGE"):
+        load_settings()
+
+
+def test_a_value_in_a_file_that_is_not_valid_is_named(nothing_set):
+    toml(nothing_set / "work", "context_window = 10\n")
+    with pytest.raises(InputError, match="PERSONA_CONTEXT_WINDOW"):
+        load_settings()
+
+
+def test_a_file_that_is_no_toml_is_named(nothing_set):
+    toml(nothing_set / "work", "model = \n")
+    with pytest.raises(InputError, match=r"persona\.toml"):
+        load_settings()
+
+
+def test_a_misspelt_name_in_a_file_is_told(nothing_set):
+    toml(nothing_set / "work", 'modell = "x"\n')
+    with pytest.raises(InputError, match="modell"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("", "http://127.0.0.1:11434"), ("box", "http://box:11434"), ("box:1234", "http://box:1234"), ("http://box:1", "http://box:1"),
+        ("https://box", "https://box"), ("0.0.0.0:5", "http://0.0.0.0:5"), ("[::1]", "http://[::1]:11434"), ("[::1]:9", "http://[::1]:9"),
+    ],
+)  # fmt: skip
+def test_ollama_s_address_is_read_as_its_own_client_reads_it(monkeypatch, host, address):
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    assert load_settings().ollama_address == address
+    monkeypatch.setenv("PERSONA_OLLAMA_HOST", "http://mine:7")
+    assert load_settings().ollama_address == "http://mine:7"
+
+
+def test_settings_cannot_be_changed_and_do_not_show_the_key():
+    settings = Settings(openai_key="secret-key")
+    with pytest.raises(Exception, match="frozen"):
+        settings.model = "x"  # type: ignore[misc]
+    assert "secret-key" not in repr(settings)
