@@ -23,7 +23,12 @@ _SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eigh
 
 
 def make_sources(build: Build, evidence: Sequence[Evidence], answer: str, language: str) -> tuple[Source, ...]:
-    """Numbered from 1, with the spans of each passage's sentences that support the answer."""
+    """Numbered from 1, with the spans of each passage's sentences that support the answer.
+
+    Passages that go with every answer (score 0) are sources only where they support this one.
+    """
+    made = [(item, supporting_spans(item.chunk.text, answer, language)) for item in evidence]
+    kept = [(item, spans) for item, spans in made if item.score > 0 or spans] or made
     return tuple(
         Source(
             number=number,
@@ -32,9 +37,9 @@ def make_sources(build: Build, evidence: Sequence[Evidence], answer: str, langua
             revision=build.revision,
             text=item.chunk.text,
             score=round(item.score, 3),
-            supports=supporting_spans(item.chunk.text, answer, language),
+            supports=spans,
         )
-        for number, item in enumerate(evidence, 1)
+        for number, (item, spans) in enumerate(kept, 1)
     )
 
 

@@ -160,8 +160,7 @@ class Steps:
         most, tokens = len(passages), self.model.context_window - ANSWER_TOKENS
 
         def filled(count: int) -> dict[str, str]:
-            text = "\n\n".join(f"[{n}] {harmless(passage)}" for n, passage in enumerate(passages[:count], 1))
-            return values | {"evidence": text}
+            return values | {"evidence": "\n\n".join(map(harmless, passages[:count]))}
 
         count = fitting(prompt, tokens, filled, most)
         messages = fill(prompt, filled(count))

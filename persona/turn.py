@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from persona import talk
 from persona.budget import trimmed
@@ -27,7 +27,6 @@ from persona.records import (
     ModelCall,
     Person,
     Question,
-    Source,
     Stage,
     Text,
     Trace,
@@ -39,7 +38,8 @@ from persona.sources import invented_quotation, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.voice import in_first_person
 
-SENT = 3  # passages a stage sends
+SENT = 3  # passages a stage sends, beside the lead
+LEAD = 2200  # characters of the Introduction that go with every answer
 RANKED = 10  # passages the model scores
 RECALLED = 8  # turns that a question on the conversation is answered from, beside the first, if it names none
 _NEIGHBORS = 400  # vectors asked for of each kind; a score that is missing counts as the lowest that came
@@ -116,6 +116,7 @@ class TurnRun:
         self._gate: dict[str, float] = {}
         self._timings: dict[str, float] = {}
         self._tried: set[str] = set()  # chunks that were sent and gave no answer
+        self._lead = _lead(subject.searcher.index)
         self._began = time.monotonic()
 
     def trace(self) -> Trace:
@@ -167,8 +168,7 @@ class TurnRun:
         yield from self._try_answer("conversation", (), told, self.question.asked)
 
     def _introduction(self) -> Iterator[Event]:
-        chunks = [c for c in self._searcher.index.chunks if c.path == (INTRODUCTION,)] or self._searcher.index.chunks
-        evidence = [Evidence("category", chunk, 1.0) for chunk in chunks[:SENT]]
+        evidence = [Evidence("category", chunk, 1.0) for chunk in self._lead or self._searcher.index.chunks[:SENT]]
         yield from self._try_chunks("category", evidence, f"{INTRODUCTION}, as the question asks for it")
 
     def _page(self) -> Iterator[Event]:
@@ -194,7 +194,9 @@ class TurnRun:
 
     def _nearest_first(self, candidates: list[Candidate]) -> Iterator[Event]:
         """The passages that vectors and n-grams together put first, ranked by no model."""
-        evidence = [Evidence("ranked", c.chunk, c.score) for c in candidates[:SENT]]
+        evidence = [Evidence("ranked", c.chunk, c.score) for c in candidates[: SENT + len(self._lead)]]
+        while sum(item.chunk not in self._lead for item in evidence) > SENT:
+            evidence.pop()
         how = "vectors and n-grams agree" if candidates and candidates[0].agreed else "fused score"
         yield from self._try_chunks("ranked", evidence, how)
 
@@ -240,10 +242,15 @@ class TurnRun:
             self._attempts.append(Attempt(stage, tuple(evidence), outcome, detail))
             return
         yield Working("answering")
-        self._tried |= {item.chunk.id for item in fresh}
-        passages = [_as_passage(item.chunk) for item in fresh]
+        self._tried |= {item.chunk.id for item in fresh} | {chunk.id for chunk in self._lead}
+        # the lead goes with each answer: it says who the persona is, and as a prompt's unchanging front it is read once
+        lead = [Evidence(stage, chunk, 0.0) for chunk in self._lead]
+        found = [item for item in fresh if item.chunk not in self._lead]
+        scores = {item.chunk.id: item.score for item in fresh}
+        sent = [replace(item, score=scores.get(item.chunk.id, 0.0)) for item in (*lead, *found)]
+        passages = [item.chunk.text for item in sent]
         asked = with_you(self.question.standalone, self._person.title)
-        yield from self._try_answer(stage, fresh, passages, asked, detail)
+        yield from self._try_answer(stage, sent, passages, asked, detail)
 
     def _try_answer(
         self, stage: Stage, evidence: Sequence[Evidence], passages: Sequence[str], asked: str, detail: str = ""
@@ -287,7 +294,8 @@ class TurnRun:
         evidence: Sequence[Evidence],
         passages: Sequence[str],
     ) -> None:
-        sources: tuple[Source, ...] = make_sources(self._build, evidence, said, self._person.language)
+        ranked = sorted(evidence, key=lambda item: -item.score)
+        sources = make_sources(self._build, ranked, said, self._person.language)
         allowed = f"{self.question.standalone} {self.question.asked} {self._person.title}"
         warnings = [f"“{name}” is in no source" for name in unsupported(said, passages, allowed, self._person.language)]
         if cut:
@@ -319,8 +327,14 @@ class TurnRun:
             self._timings[part] = self._timings.get(part, 0.0) + time.monotonic() - began
 
 
-def _as_passage(chunk: Chunk) -> str:
-    return f"{PATH_SEPARATOR.join(chunk.path)}: {chunk.text}"
+def _lead(index: PageIndex) -> tuple[Chunk, ...]:
+    """The Introduction's first chunks, as many as are worth their place in every prompt."""
+    kept: list[Chunk] = []
+    for chunk in index.chunks:
+        if chunk.path != (INTRODUCTION,) or sum(len(c.text) for c in (*kept, chunk)) > LEAD:
+            break
+        kept.append(chunk)
+    return tuple(kept)
 
 
 def _as_told(turn: Turn, title: str) -> str:
