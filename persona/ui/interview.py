@@ -29,17 +29,19 @@ def page() -> None:
     people = engine.library.people()
     thread = _thread(engine)
     person = _person(people, thread)
-    sidebar(engine, people, person, thread)
-    model_line(engine)
     build = engine.library.build(person.build) if person else None
     if person and build:
-        _interview(engine, person, build, thread.id if thread else asking.new_thread())
+        id_ = thread.id if thread else asking.new_thread()
+        _interview(engine, person, build, id_)
+        thread = engine.history.thread(id_)  # by now it may have begun, and then stands in the list
     elif thread:
         _kept(engine, thread)
     else:
         st.title("Interview", anchor=False)
         st.info("Nobody is loaded yet.")
         st.page_link(pages.people(), label="Choose or load a person", icon=":material/group:")
+    sidebar(engine, people, person, thread)
+    model_line(engine)
 
 
 def _thread(engine: Engine) -> Thread | None:
@@ -65,6 +67,7 @@ def _person(people: list[Person], thread: Thread | None) -> Person | None:
     return found
 
 
+@guarded
 def _interview(engine: Engine, person: Person, build: Build, thread: str) -> None:
     st.title(plain(person.title), anchor=False)
     if build.description:
