@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
@@ -107,7 +108,7 @@ class Settings(BaseSettings):
     @property
     def database_url(self) -> str:
         """SQLAlchemy's URL."""
-        return self.database or f"sqlite:///{self.home / 'persona.db'}"
+        return self.database or f"sqlite:///{quote(str(self.home / 'persona.db'))}"
 
 
 def _read(settings_cls: type[BaseSettings], file: Path) -> TomlConfigSettingsSource:

@@ -41,7 +41,7 @@ from persona.voice import in_first_person
 SENT = 3  # passages a stage sends, beside the lead
 LEAD = 2200  # characters of the Introduction that go with every answer
 RANKED = 10  # passages the model scores
-RECALLED = 8  # turns that a question on the conversation is answered from, beside the first, if it names none
+RECALLED = 8  # turns that a question on the conversation is answered from, beside the first
 _NEIGHBORS = 400  # vectors asked for of each kind; a score that is missing counts as the lowest that came
 
 
@@ -141,16 +141,17 @@ class TurnRun:
             yield from self._search_and_answer()
 
     def _search_and_answer(self) -> Iterator[Event]:
-        yield from self._rewrite()
         if self._past and talk.about_conversation(self.question.asked):
             yield from self._conversation()
+        if not self.answer:
+            yield from self._rewrite()
         if not self.answer and talk.asks_for_introduction(self.question.asked):
             yield from self._introduction()
         if not self.answer:
             yield from self._page()
 
     def _rewrite(self) -> Iterator[Event]:
-        if not self._past:
+        if all(turn.answer and turn.answer.stage == "greeting" for turn in self._past):
             return
         yield Working("understanding the question")
         with self._timed("rewrite"):
@@ -161,9 +162,8 @@ class TurnRun:
 
     def _conversation(self) -> Iterator[Event]:
         """What was said in this conversation, and evidence of nothing else."""
-        named = [turn for turn in self._past if turn.id in self.question.turns] or list(self._past[-RECALLED:])
-        first = [turn for turn in self._past[:1] if turn not in named]
-        told = [_as_told(turn, self._person.title) for turn in [*first, *named]]
+        turns = [*self._past[:1], *self._past[1:][-RECALLED:]]
+        told = [_as_told(turn, self._person.title) for turn in turns]
         yield Working("looking back at our conversation")
         yield from self._try_answer("conversation", (), told, self.question.asked)
 
@@ -257,7 +257,7 @@ class TurnRun:
     ) -> Iterator[Event]:
         reply = Reply()
         pieces = self._steps.answer(self._person.title, self._person.language, passages, asked, reply)
-        if self._person.language in {"en", "simple"}:
+        if stage != "conversation" and self._person.language in {"en", "simple"}:
             pieces = in_first_person(pieces, asked, self._person.title)
         said = ""
         try:
