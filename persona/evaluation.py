@@ -106,13 +106,13 @@ class Examiner:
         if "in-conversation" in case.tags or not any(c.isalnum() for c in case.question):
             return outcome
         searcher = self._interview.subject(self._person(case.page)).searcher
-        candidates, features = searcher.search(case.alone)
+        found = searcher.search(case.alone)
         right = right_chunks(case, searcher.index.chunks) if case.section or case.passage else None
-        score = searcher.gate.score(features)
-        outcome = replace(outcome, gate=score, kept=score >= searcher.gate.threshold)
+        score = searcher.gate.score(found.features)
+        outcome = replace(outcome, gate=score, kept=searcher.gate.passes(found.features))
         if right is None or not case.answerable:
             return outcome
-        top = [c.chunk.id in right for c in candidates[:3]]
+        top = [c.chunk.id in right for c in found.candidates[:3]]
         return replace(outcome, right_first=any(top[:1]), right_top3=any(top))
 
     def _judged(self, case: Case, outcome: Outcome, turn: Turn, seconds: float, first: float | None) -> Outcome:

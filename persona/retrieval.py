@@ -19,7 +19,7 @@ import numpy as np
 
 from persona.ngrams import NgramIndex, Scores
 from persona.records import PATH_SEPARATOR, Chunk
-from persona.text import content_words
+from persona.text import content_words, sentences
 
 _OURS = Path(__file__).parent / "gates"
 _YOURS = {
@@ -43,6 +43,8 @@ _AGREE = [  # what putting "you" for a name does to the verb in front of it
     (r"\bis you\b", "are you"), (r"\bwas you\b", "were you"), (r"\bdoes you\b", "do you"), (r"\bhas you\b", "have you"),
     (r"\byou is\b", "you are"), (r"\byou was\b", "you were"), (r"\byou has\b", "you have"), (r"\byou does\b", "you do"),
 ]  # fmt: skip
+_EXCERPT = 4  # sentences: the best window and one on either side
+_RARE = 0.15  # what a shared word that stands in one chunk only is worth, in cosine
 LEXICAL = ("coverage", "matched", "known", "weight", "length")
 _NEAR = (
     0.3  # cosine; 86 own questions shared one word and passed, all nearer than this (Tesla, Luther, Luke, the samples)
@@ -75,7 +77,7 @@ class PageIndex:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What the vectors say of a question: cosine by chunk id, for whole chunks and for their best window.
+    """What the vectors say of a question: cosine by chunk id, and by window id (its chunk's, a colon, its number).
 
     `asked_…` are the best cosines of the question with the persona's name taken out, which the name cannot lift.
     """
@@ -152,13 +154,30 @@ def rank(index: PageIndex, question: str, signals: Signals) -> list[Candidate]:
     if not index.chunks:
         return []
     cosines = _by_position(index, signals.cosines)
-    windows = _by_position(index, signals.windows)
+    windows = _by_position(index, _best_by_chunk(signals.windows))
     ngrams = index.ngrams.scores(question, without=index.name_words)
     vectors = _spread(cosines) + _spread(windows)
     fused = (vectors + _share(ngrams)) / 3
     first_vector, first_ngrams = int(vectors.argmax()), int(ngrams.argmax()) if ngrams.any() else -1
     order = np.argsort(-fused, kind="stable")
     return [Candidate(index.chunks[i], float(fused[i]), i == first_vector, i == first_ngrams) for i in order]
+
+
+def excerpt(index: PageIndex, chunk: Chunk, question: str, windows: Mapping[str, float]) -> str:
+    """The part of a chunk around its best window, by cosine and rare words; the whole chunk where it is short."""
+    parts = sentences(chunk.text, index.language)
+    if len(parts) <= _EXCERPT:
+        return chunk.text
+    words = set(index.ngrams.words(question)) - index.name_words
+    lowest = min(windows.values(), default=0.0)
+
+    def worth(number: int) -> float:
+        held = words.intersection(index.ngrams.words(" ".join(parts[number : number + 2])))
+        cosine = windows.get(f"{chunk.id}:{number}", lowest)
+        return cosine + _RARE * sum(index.ngrams.rarity(word) for word in held)
+
+    best = max(range(len(parts) - 1), key=worth)
+    return " ".join(parts[max(best - 1, 0) : max(best - 1, 0) + _EXCERPT])
 
 
 def rank_by_ngrams(index: PageIndex, question: str) -> list[Candidate]:
@@ -254,6 +273,14 @@ def _file_name(embedder: str) -> str:
 def _case(base: str) -> re.RegexFlag:
     """German tells "Sie" from "sie" by its capital."""
     return re.NOFLAG if base == "de" else re.IGNORECASE
+
+
+def _best_by_chunk(windows: Mapping[str, float]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for id_, cosine in windows.items():
+        chunk = id_.split(":", maxsplit=1)[0]
+        best[chunk] = max(best.get(chunk, -1.0), cosine)
+    return best
 
 
 def _by_position(index: PageIndex, values: Mapping[str, float]) -> Scores:

@@ -7,7 +7,7 @@ never reaches the answering model. Knows nothing of how turns are stored or show
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -33,12 +33,24 @@ from persona.records import (
     Turn,
     Working,
 )
-from persona.retrieval import Candidate, Gate, PageIndex, Signals, features, rank, rank_by_ngrams, with_name, with_you
+from persona.retrieval import (
+    Candidate,
+    Gate,
+    PageIndex,
+    Signals,
+    excerpt,
+    features,
+    rank,
+    rank_by_ngrams,
+    with_name,
+    with_you,
+)
 from persona.sources import invented_quotation, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.voice import in_first_person
 
-SENT = 3  # passages a stage sends, beside the lead
+FIRST = 4  # excerpts that are sent first, beside the lead
+SENT = 3  # whole passages that a later stage sends
 LEAD = 2200  # characters of the Introduction that go with every answer
 RANKED = 10  # passages the model scores
 RECALLED = 8  # turns that a question on the conversation is answered from, beside the first
@@ -54,6 +66,15 @@ class Subject:
     searcher: Searcher
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search gave: candidates, best first, the gate's features, and the cosine of each window by its id."""
+
+    candidates: list[Candidate]
+    features: Mapping[str, float]
+    windows: Mapping[str, float]
+
+
 class Searcher:
     """One build, searched by vector and n-grams."""
 
@@ -65,21 +86,21 @@ class Searcher:
                 f"Load the page again, or set PERSONA_EMBEDDER back."
             )
 
-    def search(self, question: str) -> tuple[list[Candidate], dict[str, float]]:
-        """All candidates, best first, and the gate's features."""
+    def search(self, question: str) -> Found:
+        """All candidates, best first, with what the gate looks at."""
         title, language = self.index.title, self.index.language
         searched, asked = self._embedder.embed([with_name(question, title, language), with_you(question, title)])
         signals = Signals(
-            cosines=self._best(searched, "chunk"),
-            windows=self._best(searched, "window"),
-            asked_cosine=max(self._best(asked, "chunk", 1).values(), default=0.0),
-            asked_window=max(self._best(asked, "window", 1).values(), default=0.0),
+            cosines=dict(self._nearest(searched, "chunk", _NEIGHBORS)),
+            windows=dict(self._nearest(searched, "window", _NEIGHBORS)),
+            asked_cosine=max(dict(self._nearest(asked, "chunk", 1)).values(), default=0.0),
+            asked_window=max(dict(self._nearest(asked, "window", 1)).values(), default=0.0),
         )
-        return rank(self.index, question, signals), features(self.index, question, signals)
+        return Found(rank(self.index, question, signals), features(self.index, question, signals), signals.windows)
 
-    def features(self, question: str) -> dict[str, float]:
+    def features(self, question: str) -> Mapping[str, float]:
         """What the gate looks at."""
-        return self.search(question)[1]
+        return self.search(question).features
 
     def within(self, question: str, path: tuple[str, ...]) -> list[Candidate]:
         """The nearest by vector in a section and its subsections."""
@@ -89,15 +110,7 @@ class Searcher:
         by_id = {chunk.id: chunk for chunk in self.index.chunks}
         return [Candidate(by_id[id_], cosine, False, False) for id_, cosine in found if id_ in by_id]
 
-    def _best(self, vector: Vectors, kind: str, limit: int = _NEIGHBORS) -> dict[str, float]:
-        """By chunk, the best cosine among its vectors of that kind."""
-        best: dict[str, float] = {}
-        for id_, cosine in self._nearest(vector, kind, limit, ()):
-            chunk = id_.split(":", maxsplit=1)[0]
-            best[chunk] = max(best.get(chunk, -1.0), cosine)
-        return best
-
-    def _nearest(self, vector: Vectors, kind: str, limit: int, sections: Sequence[str]) -> list[tuple[str, float]]:
+    def _nearest(self, vector: Vectors, kind: str, limit: int, sections: Sequence[str] = ()) -> list[tuple[str, float]]:
         where = {"kind": [kind]} | ({"section": list(sections)} if sections else {})
         return [(m.chunk, 1 - m.distance) for m in self._store.nearest(self._build.id, vector, limit, where)]
 
@@ -115,7 +128,8 @@ class TurnRun:
         self._dropped: list[str] = []
         self._gate: dict[str, float] = {}
         self._timings: dict[str, float] = {}
-        self._tried: set[str] = set()  # chunks that were sent and gave no answer
+        self._windows: Mapping[str, float] = {}
+        self._tried: set[tuple[str, str]] = set()  # chunk and text that were sent and gave no answer
         self._lead = _lead(subject.searcher.index)
         self._began = time.monotonic()
 
@@ -174,7 +188,7 @@ class TurnRun:
     def _page(self) -> Iterator[Event]:
         yield Working(f"searching the page of {self._person.title}")
         with self._timed("search"):
-            candidates, self._gate = self._look()
+            candidates = self._look()
         if not self._searcher.gate.passes(self._gate):
             self._attempts.append(Attempt("refused", (), "the gate found no tie to the page"))
             yield from self._refuse("nothing on the page is about this")
@@ -185,20 +199,27 @@ class TurnRun:
                 return
         yield from self._refuse("the page speaks of related things but does not answer this")
 
-    def _look(self) -> tuple[list[Candidate], dict[str, float]]:
-        """Search with the rewrite; the gate hears the question as asked, too, and takes the better of both."""
+    def _look(self) -> list[Candidate]:
         gate = self._searcher.gate
-        candidates, found = self._searcher.search(self.question.standalone)
-        scored = dict(found) | {"score": gate.score(found), "threshold": gate.threshold}
-        return candidates, scored
+        found = self._searcher.search(self.question.standalone)
+        self._windows = found.windows
+        self._gate = {**found.features, "score": gate.score(found.features), "threshold": gate.threshold}
+        return found.candidates
 
     def _nearest_first(self, candidates: list[Candidate]) -> Iterator[Event]:
         """The passages that vectors and n-grams together put first, ranked by no model."""
-        evidence = [Evidence("ranked", c.chunk, c.score) for c in candidates[: SENT + len(self._lead)]]
-        while sum(item.chunk not in self._lead for item in evidence) > SENT:
+        evidence = [Evidence("ranked", self._excerpt(c.chunk), c.score) for c in candidates[: FIRST + len(self._lead)]]
+        while sum(item.chunk not in self._lead for item in evidence) > FIRST:
             evidence.pop()
         how = "vectors and n-grams agree" if candidates and candidates[0].agreed else "fused score"
         yield from self._try_chunks("ranked", evidence, how)
+
+    def _excerpt(self, chunk: Chunk) -> Chunk:
+        """The chunk cut to what is nearest to the question; the lead stays whole, as it is sent anyway."""
+        if chunk in self._lead:
+            return chunk
+        text = excerpt(self._searcher.index, chunk, self.question.standalone, self._windows)
+        return replace(chunk, text=text)
 
     def _section(self, _: list[Candidate]) -> Iterator[Event]:
         yield Working("choosing a section")
@@ -216,7 +237,7 @@ class TurnRun:
         )
 
     def _ranked(self, candidates: list[Candidate]) -> Iterator[Event]:
-        fresh = [c.chunk for c in candidates if c.chunk.id not in self._tried][:RANKED]
+        fresh = [c.chunk for c in candidates if self._is_fresh(c.chunk)][:RANKED]
         if not fresh:
             self._attempts.append(Attempt("ranked", (), "no passage was left"))
             return
@@ -232,17 +253,17 @@ class TurnRun:
 
     def _ngrams(self, _: list[Candidate]) -> Iterator[Event]:
         found = rank_by_ngrams(self._searcher.index, self.question.standalone)
-        evidence = [Evidence("ngram", c.chunk, c.score) for c in found if c.chunk.id not in self._tried][:SENT]
+        evidence = [Evidence("ngram", c.chunk, c.score) for c in found if self._is_fresh(c.chunk)][:SENT]
         yield from self._try_chunks("ngram", evidence, "passages that share the rarest words")
 
     def _try_chunks(self, stage: Stage, evidence: Sequence[Evidence], detail: str) -> Iterator[Event]:
-        fresh = [item for item in evidence if item.chunk.id not in self._tried]
+        fresh = [item for item in evidence if self._is_fresh(item.chunk)]
         if not fresh:
             outcome = "nothing new to send" if evidence else "no passage"
             self._attempts.append(Attempt(stage, tuple(evidence), outcome, detail))
             return
         yield Working("answering")
-        self._tried |= {item.chunk.id for item in fresh} | {chunk.id for chunk in self._lead}
+        self._tried |= {(chunk.id, chunk.text) for chunk in (*self._lead, *(item.chunk for item in fresh))}
         # the lead goes with each answer: it says who the persona is, and as a prompt's unchanging front it is read once
         lead = [Evidence(stage, chunk, 0.0) for chunk in self._lead]
         found = [item for item in fresh if item.chunk not in self._lead]
@@ -251,6 +272,9 @@ class TurnRun:
         passages = [item.chunk.text for item in sent]
         asked = with_you(self.question.standalone, self._person.title)
         yield from self._try_answer(stage, sent, passages, asked, detail)
+
+    def _is_fresh(self, chunk: Chunk) -> bool:
+        return (chunk.id, chunk.text) not in self._tried
 
     def _try_answer(
         self, stage: Stage, evidence: Sequence[Evidence], passages: Sequence[str], asked: str, detail: str = ""
