@@ -15,6 +15,7 @@ from persona.retrieval import (
     Gate,
     PageIndex,
     Signals,
+    excerpt,
     features,
     is_addressed,
     load_gate,
@@ -162,6 +163,38 @@ def test_an_empty_page_gives_no_candidates_and_no_evidence(page):
 
 def test_vectors_of_unknown_chunks_are_ignored():
     assert rank(PAGE, "?", Signals({"gone": 0.9, "c0": 0.5}, {}))[0].chunk.id == "c0"
+
+
+# --- excerpts ---
+
+LONG = index(
+    "One came. Two sat. The lamp broke. Four ran. Five slept. Six ate. Seven left the harbor.", "Another chunk."
+)
+
+
+def cut(question: str, **windows: float) -> str:
+    return excerpt(LONG, LONG.chunks[0], question, {f"c0:{n[1:]}": value for n, value in windows.items()})
+
+
+def test_an_excerpt_is_the_best_window_with_a_sentence_on_either_side():
+    assert (
+        cut("When was it?", _0=0.1, _1=0.2, _2=0.9, _3=0.3, _4=0.1, _5=0.1)
+        == "Two sat. The lamp broke. Four ran. Five slept."
+    )
+
+
+def test_a_rare_word_of_the_question_draws_the_excerpt_to_itself():
+    assert "The lamp broke." in cut("Whose lamp was it?", _5=0.1)
+    assert "left the harbor" in cut("Who was in the harbor?", _0=0.05)
+
+
+def test_an_excerpt_at_the_end_or_without_vectors_is_within_the_chunk():
+    assert cut("When?", _0=0.1, _5=0.9).endswith("Seven left the harbor.")
+    assert cut("When?") in LONG.chunks[0].text
+
+
+def test_a_short_chunk_is_sent_whole():
+    assert excerpt(LONG, LONG.chunks[1], "When?", {}) == "Another chunk."
 
 
 # --- the gate ---
