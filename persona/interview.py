@@ -17,9 +17,10 @@ from persona.errors import InputError, MissingBuild, PersonaError
 from persona.ports import ChunkStore, Embedder, History, Library
 from persona.records import Asked, Event, Finished, Question, Text, Thread, Turn, new_id, now
 from persona.retrieval import Gate, PageIndex
+from persona.searching import Searcher, Subject
 from persona.steps import Steps
 from persona.text import is_blank, storable
-from persona.turn import Searcher, Subject, TurnRun
+from persona.turn import TurnRun
 
 LONGEST_QUESTION = 2000  # characters
 _INDEXES = 8  # pages kept ready

@@ -9,23 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from persona import talk
 from persona.budget import trimmed
-from persona.errors import IndexMismatch
-from persona.ports import ChunkStore, Embedder, Vectors
 from persona.records import (
     INTRODUCTION,
     PATH_SEPARATOR,
     Answer,
     Attempt,
-    Build,
     Chunk,
     Event,
     Evidence,
     ModelCall,
-    Person,
     Question,
     Stage,
     Text,
@@ -33,18 +29,8 @@ from persona.records import (
     Turn,
     Working,
 )
-from persona.retrieval import (
-    Candidate,
-    Gate,
-    PageIndex,
-    Signals,
-    excerpt,
-    features,
-    rank,
-    rank_by_ngrams,
-    with_name,
-    with_you,
-)
+from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, with_you
+from persona.searching import Subject
 from persona.sources import invented_quotation, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.voice import in_first_person
@@ -54,65 +40,6 @@ SENT = 3  # whole passages that a later stage sends
 LEAD = 2200  # characters of the Introduction that go with every answer
 RANKED = 10  # passages the model scores
 RECALLED = 8  # turns that a question on the conversation is answered from, beside the first
-_NEIGHBORS = 400  # vectors asked for of each kind; a score that is missing counts as the lowest that came
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """Who is interviewed, from which build, and how it is searched."""
-
-    person: Person
-    build: Build
-    searcher: Searcher
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search gave: candidates, best first, the gate's features, and the cosine of each window by its id."""
-
-    candidates: list[Candidate]
-    features: Mapping[str, float]
-    windows: Mapping[str, float]
-
-
-class Searcher:
-    """One build, searched by vector and n-grams."""
-
-    def __init__(self, index: PageIndex, store: ChunkStore, embedder: Embedder, build: Build, gate: Gate) -> None:
-        self.index, self._store, self._embedder, self._build, self.gate = index, store, embedder, build, gate
-        if (build.embedder, build.dimension) != (embedder.name, embedder.dimension):
-            raise IndexMismatch(
-                f"“{build.title}” was indexed with the embedder {build.embedder}, and now {embedder.name} is set. "
-                f"Load the page again, or set PERSONA_EMBEDDER back."
-            )
-
-    def search(self, question: str) -> Found:
-        """All candidates, best first, with what the gate looks at."""
-        title, language = self.index.title, self.index.language
-        searched, asked = self._embedder.embed([with_name(question, title, language), with_you(question, title)])
-        signals = Signals(
-            cosines=dict(self._nearest(searched, "chunk", _NEIGHBORS)),
-            windows=dict(self._nearest(searched, "window", _NEIGHBORS)),
-            asked_cosine=max(dict(self._nearest(asked, "chunk", 1)).values(), default=0.0),
-            asked_window=max(dict(self._nearest(asked, "window", 1)).values(), default=0.0),
-        )
-        return Found(rank(self.index, question, signals), features(self.index, question, signals), signals.windows)
-
-    def features(self, question: str) -> Mapping[str, float]:
-        """What the gate looks at."""
-        return self.search(question).features
-
-    def within(self, question: str, path: tuple[str, ...]) -> list[Candidate]:
-        """The nearest by vector in a section and its subsections."""
-        title, language = self.index.title, self.index.language
-        vector = self._embedder.embed([with_name(question, title, language)])[0]
-        found = self._nearest(vector, "chunk", SENT, self.index.within(path))
-        by_id = {chunk.id: chunk for chunk in self.index.chunks}
-        return [Candidate(by_id[id_], cosine, False, False) for id_, cosine in found if id_ in by_id]
-
-    def _nearest(self, vector: Vectors, kind: str, limit: int, sections: Sequence[str] = ()) -> list[tuple[str, float]]:
-        where = {"kind": [kind]} | ({"section": list(sections)} if sections else {})
-        return [(m.chunk, 1 - m.distance) for m in self._store.nearest(self._build.id, vector, limit, where)]
 
 
 class TurnRun:
@@ -231,7 +158,7 @@ class TurnRun:
             self._attempts.append(Attempt("category", (), "no section was chosen", call.error))
             return
         yield Working(f"looking in “{PATH_SEPARATOR.join(path)}”")
-        found = self._searcher.within(self.question.standalone, path)
+        found = self._searcher.within(self.question.standalone, path, SENT)
         yield from self._try_chunks(
             "category", [Evidence("category", c.chunk, c.score) for c in found], PATH_SEPARATOR.join(path)
         )

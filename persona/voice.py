@@ -12,37 +12,39 @@ from collections.abc import Iterable, Iterator
 
 from persona.text import sentences
 
-_FIRST = re.compile(r"\b(?:I|me|my|mine|myself|we|our|us|ours)\b")
+_FIRST = re.compile(r"\b(?:I|me|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Oo]urs?|us)\b")
 _SECOND = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
 _VERBS = r"am|is|are|was|were|have|has|had|do|does|did|will|would|can|could|must|may|might|should"
 _KEEP = frozenset({"always", "was", "perhaps", "sometimes", "afterwards", "towards", "as"})
 _AGREES = {"are": "am", "is": "am", "were": "was", "has": "have", "does": "do"}
-
-
 _ENOUGH = 200  # characters of a first sentence after which it is taken as it is
 
 
 def in_first_person(pieces: Iterable[str], asked: str, title: str) -> Iterator[str]:
     """The answer's pieces, turned sentence by sentence if the first one slipped."""
-    held, how = "", ""
-    decided = False
+    held, how, decided = "", "", False
     for piece in pieces:
         held += piece
         if not decided:
-            how = slipped(held, asked, title)
-            ended = len(sentences(held, "en")) > 1 or len(held) > _ENOUGH
-            decided = ended or bool(_FIRST.search(held))
+            first, whole = _first_sentence(held)
+            decided = whole or bool(_FIRST.search(first.rpartition(" ")[0]))  # the last word may go on
+            how = slipped(first, asked, title) if whole else ""
         if decided and not how:
             yield held
             held = ""
-        elif decided and how:
-            *whole, rest = re.split(r"(?<=[.!?]) (?=[A-ZÀ-Þ])", held)
-            yield from (f"{turned(part, how, title)} " for part in whole)
-            held = rest
-    how = how if decided else slipped(held, asked, title)
+        elif decided:
+            *ended, held = re.split(r"(?<=[.!?]) (?=[A-ZÀ-Þ])", held)
+            yield from (f"{turned(part, how, title)} " for part in ended)
+    how = how if decided else slipped(_first_sentence(held)[0], asked, title)
     if held:
-        yield turned(held, how, title) if how else held
+        yield " ".join(turned(part, how, title) for part in re.split(r"(?<=[.!?]) (?=[A-ZÀ-Þ])", held)) if how else held
+
+
+def _first_sentence(text: str) -> tuple[str, bool]:
+    """The first sentence, and whether it is known to be all of it."""
+    parts = sentences(text, "en")
+    return (parts[0] if parts else ""), len(parts) > 1 or len(text) > _ENOUGH
 
 
 def slipped(sentence: str, asked: str, title: str) -> str:
@@ -55,7 +57,15 @@ def slipped(sentence: str, asked: str, title: str) -> str:
     names = _names(title)
     if re.match(rf"(?:{names})(?:['’]s)?\b(?!['’-])", bare) or re.search(rf"\b(?:{names})['’]s?(?!\w)", bare):
         return "third"
-    return "pronoun" if re.match(r"(?:He|She|His|Her)\b", bare) else ""
+    return "pronoun" if _is_about_you(bare, asked) else ""
+
+
+def _is_about_you(sentence: str, asked: str) -> bool:
+    """Whether the pronoun at the start can only be the persona: "His hand" for "your hand", "He" for a bare "you"."""
+    if owned := re.match(r"(?:His|Her)((?: [a-z-]+){1,3})", sentence):
+        return any(re.search(rf"\b[Yy]our (?:[\w-]+ ){{0,2}}?{noun}\b", asked) for noun in owned[1].split())
+    others = re.search(r"\b[Yy]our\b|\b(?:he|she|him|his|her)\b|\w [A-ZÀ-Þ]", asked)
+    return bool(re.match(r"(?:He|She)\b", sentence)) and not others
 
 
 def turned(sentence: str, how: str, title: str) -> str:

@@ -1,0 +1,74 @@
+"""One build of a person, searched by vector and n-grams.
+
+Knows which vectors to ask the store for and what the gate looks at; what is done with the passages is the turn's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from persona.errors import IndexMismatch
+from persona.ports import ChunkStore, Embedder, Vectors
+from persona.records import Build, Person
+from persona.retrieval import Candidate, Gate, PageIndex, Signals, features, rank, with_name, with_you
+
+_NEIGHBORS = 400  # vectors asked for of each kind; a score that is missing counts as the lowest that came
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Who is interviewed, from which build, and how it is searched."""
+
+    person: Person
+    build: Build
+    searcher: Searcher
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search gave: candidates, best first, the gate's features, and the cosine of each window by its id."""
+
+    candidates: list[Candidate]
+    features: Mapping[str, float]
+    windows: Mapping[str, float]
+
+
+class Searcher:
+    """One build, searched by vector and n-grams."""
+
+    def __init__(self, index: PageIndex, store: ChunkStore, embedder: Embedder, build: Build, gate: Gate) -> None:
+        self.index, self._store, self._embedder, self._build, self.gate = index, store, embedder, build, gate
+        if (build.embedder, build.dimension) != (embedder.name, embedder.dimension):
+            raise IndexMismatch(
+                f"“{build.title}” was indexed with the embedder {build.embedder}, and now {embedder.name} is set. "
+                f"Load the page again, or set PERSONA_EMBEDDER back."
+            )
+
+    def search(self, question: str) -> Found:
+        """All candidates, best first, with what the gate looks at."""
+        title, language = self.index.title, self.index.language
+        searched, asked = self._embedder.embed([with_name(question, title, language), with_you(question, title)])
+        signals = Signals(
+            cosines=dict(self._nearest(searched, "chunk", _NEIGHBORS)),
+            windows=dict(self._nearest(searched, "window", _NEIGHBORS)),
+            asked_cosine=max(dict(self._nearest(asked, "chunk", 1)).values(), default=0.0),
+            asked_window=max(dict(self._nearest(asked, "window", 1)).values(), default=0.0),
+        )
+        return Found(rank(self.index, question, signals), features(self.index, question, signals), signals.windows)
+
+    def features(self, question: str) -> Mapping[str, float]:
+        """What the gate looks at."""
+        return self.search(question).features
+
+    def within(self, question: str, path: tuple[str, ...], limit: int) -> list[Candidate]:
+        """The nearest by vector in a section and its subsections."""
+        title, language = self.index.title, self.index.language
+        vector = self._embedder.embed([with_name(question, title, language)])[0]
+        found = self._nearest(vector, "chunk", limit, self.index.within(path))
+        by_id = {chunk.id: chunk for chunk in self.index.chunks}
+        return [Candidate(by_id[id_], cosine, False, False) for id_, cosine in found if id_ in by_id]
+
+    def _nearest(self, vector: Vectors, kind: str, limit: int, sections: Sequence[str] = ()) -> list[tuple[str, float]]:
+        where = {"kind": [kind]} | ({"section": list(sections)} if sections else {})
+        return [(m.chunk, 1 - m.distance) for m in self._store.nearest(self._build.id, vector, limit, where)]

@@ -1,0 +1,60 @@
+"""Answers that slipped out of the first person, put back into it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from persona.voice import in_first_person
+
+TITLE = "Ada Marsh"
+
+
+def spoken(answer: str, asked: str, piece: int = 3) -> str:
+    return "".join(in_first_person([answer[i : i + piece] for i in range(0, len(answer), piece)], asked, TITLE))
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked", "wanted"),
+    [
+        ("Your left hand was burned.", "What happened to your hand?", "My left hand was burned."),
+        (
+            "You were raised by your aunt. You left at ten.",
+            "Who raised you?",
+            "I was raised by my aunt. I left at ten.",
+        ),
+        ("Josiah Pike gave you the lens.", "Who gave you the lens?", "Josiah Pike gave me the lens."),
+        ("Ada Marsh lives on the coast.", "Where do you live?", "I live on the coast."),
+        ("Marsh's ship was the Heron.", "What was your ship?", "My ship was the Heron."),
+        ("Tom Pike was Ada's teacher.", "Who was your teacher?", "Tom Pike was my teacher."),
+        (
+            "Her burned hand was replaced by a hook.",
+            "What replaced your hand?",
+            "My burned hand was replaced by a hook.",
+        ),
+        ("She carries a lamp.", "What do you carry?", "I carry a lamp."),
+    ],
+)
+def test_an_answer_about_you_or_the_persona_speaks_of_i_and_my(answer: str, asked: str, wanted: str):
+    assert spoken(answer, asked) == wanted
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked"),
+    [
+        ("I was raised by my aunt, who told me: your place is here.", "Who raised you?"),
+        ("The Heron is a ship of two masts.", "What is the Heron?"),
+        ("He died in 1801.", "When did your father die?"),
+        ("His ship was lost.", "Did your father come back?"),
+        ("She taught me to read.", "Who taught you to read?"),
+        ("My father told you so.", "Who is your father?"),
+        ("Tom Marsh built it.", "Who built your house?"),
+    ],
+)
+def test_an_answer_in_the_first_person_or_about_others_stays_as_it_is(answer: str, asked: str):
+    assert spoken(answer, asked) == answer
+
+
+@given(st.lists(st.sampled_from(["Your ", "hand ", "was ", "cut. ", "You ", "left. ", "It ", "hurt. "]), max_size=12))
+def test_how_an_answer_is_cut_into_pieces_does_not_matter(words: list[str]):
+    answer = "".join(words).strip()
+    assert spoken(answer, "What about your hand?", 1) == spoken(answer, "What about your hand?", 1000)
