@@ -186,12 +186,18 @@ class Wiring:
 
         return OllamaModel(self.settings.ollama_address, name or OLLAMA_MODEL, self.settings.context_window)
 
+    def _named(self, name: str) -> str:
+        """The model's name without asking its server, which may be down."""
+        if self.kind == "builtin":
+            return str(self.builtin.model.stem)
+        return name or (OLLAMA_MODEL if self.kind == "ollama" else "the server's first")
+
     def recorded(self) -> dict[str, str]:
         """What a trace keeps of the settings."""
         return {
             "llm": self.kind,
-            "model": self.model.name,
-            "rewrite_model": self.rewrite_model.name,
+            "model": self._named(self.settings.model),
+            "rewrite_model": self._named(self.settings.rewrite_model or self.settings.model),
             "embedder": self.embedder.name,
             "context_window": str(self.settings.context_window),
         }
