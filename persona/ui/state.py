@@ -135,9 +135,9 @@ class Engine:
         try:
             self._check()
             _ = self.runner
-            # both take seconds, which the first question should not wait for
-            import_module(_CLIENTS.get(self._wiring.kind, _CLIENTS["openai"]))
+            # both take seconds, which the first question should not wait for; it needs them in this order
             self._search_once()
+            import_module(_CLIENTS.get(self._wiring.kind, _CLIENTS["openai"]))
             self._warm_builtin()
         except PersonaError as error:
             _log.warning("not all could be made ready: %s", error)

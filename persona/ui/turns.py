@@ -56,7 +56,7 @@ def _watch(engine: Engine, id_: str) -> None:
     if turn.partial:
         st.text(f"{turn.partial} ▌")
     waited = (now() - turn.created_at).total_seconds()
-    st.caption(f":shimmer[{plain(sentence(turn.step or 'starting').rstrip('.'))} …] {seconds(waited)}")
+    st.caption(f"{plain(sentence(turn.step or 'starting').rstrip('.'))} … {seconds(waited)}")
     if waited > _SLOW and not turn.partial:
         st.caption("The first answer after a pause takes longer: the model is being loaded.")
     if st.button("Stop", icon=":material/stop_circle:", key=f"stop-{id_}"):
