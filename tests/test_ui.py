@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from persona.adapters.markdown import read_markdown
 from persona.adapters.minilm import MiniLM
 from persona.errors import ModelUnreachable, PageError, WikiBusy
-from persona.records import ChatRequest, Choice, ModelStatus, Page, Section, Turn, now
+from persona.records import ChatRequest, Choice, ModelStatus, Page, Question, Section, Turn, new_id, now
 from persona.settings import Settings
 from persona.ui import state
 from persona.ui.jobs import UNEXPECTED
@@ -62,7 +62,7 @@ class FakeWiki:
         self.go_on.set()
 
     def fetch(self, title: str, language: str) -> Page | Choice:
-        self.go_on.wait(20)
+        self.go_on.wait(60)
         found = self.pages[title]
         if isinstance(found, Exception):
             raise found
@@ -368,11 +368,11 @@ def test_a_failed_turn_shows_the_sentence_and_can_be_tried_again(
     assert (failed.state, done.state, done.parent) == ("failed", "done", failed.parent)
 
 
-def test_a_stopped_turn_shows_the_part_that_came(engine: Engine, odile: str, model: ScriptedModel) -> None:
+def test_a_turn_stopped_before_anything_came_says_so(engine: Engine, odile: str, model: ScriptedModel) -> None:
     go_on = Event()
 
     def slowly(_: ChatRequest) -> str:
-        go_on.wait(20)
+        go_on.wait(60)
         return ANSWER
 
     model.replies.append(slowly)
@@ -383,8 +383,22 @@ def test_a_stopped_turn_shows_the_part_that_came(engine: Engine, odile: str, mod
     at = settled(engine, at)
 
     assert [turn.state for turn in turns(engine, at)] == ["stopped"]
-    assert "Stopped. What had come until then is kept." in said(at)
+    assert "Stopped before an answer had come." in said(at)
     assert ANSWER not in texts(at)
+    assert "Try again" in [button.label for button in at.button]
+
+
+def test_a_turn_whose_program_ended_says_so_with_what_came(engine: Engine, odile: str) -> None:
+    thread = engine.history.start(odile).id
+    asked = Turn(new_id(), thread, None, new_id(), Question(PIP, PIP), "running", now())
+    engine.history.add(asked)
+    engine.history.finish(
+        replace(asked, state="interrupted", partial="My jackdaw", error="The program ended: ask again.")
+    )
+    at = interview_page(thread=thread)
+
+    assert "My jackdaw" in texts(at)
+    assert [error.value.replace("\\", "") for error in at.error] == ["The program ended: ask again."]
 
 
 def test_the_trace_is_drawn_when_it_is_opened(engine: Engine, odile: str, model: ScriptedModel) -> None:
@@ -413,7 +427,7 @@ def test_enter_pressed_twice_is_one_turn(engine: Engine, odile: str, model: Scri
     go_on = Event()
 
     def slowly(_: ChatRequest) -> str:
-        go_on.wait(20)
+        go_on.wait(60)
         return ANSWER
 
     model.replies.append(slowly)
@@ -431,7 +445,7 @@ def test_a_question_typed_meanwhile_waits_and_is_asked_afterwards(
     go_on = Event()
 
     def slowly(_: ChatRequest) -> str:
-        go_on.wait(20)
+        go_on.wait(60)
         return ANSWER
 
     model.replies.append(slowly)
@@ -454,7 +468,7 @@ def test_an_answer_lands_where_it_was_asked_when_the_person_is_switched(
     go_on = Event()
 
     def slowly(_: ChatRequest) -> str:
-        go_on.wait(20)
+        go_on.wait(60)
         return ANSWER
 
     model.replies.append(slowly)
@@ -540,7 +554,7 @@ def test_the_built_in_model_being_made_shows_a_bar(engine: Engine) -> None:
 
     def joining() -> Iterator[tuple[int, int]]:
         yield 250_000_000, 1_000_000_000
-        go_on.wait(20)
+        go_on.wait(60)
 
     job = engine.jobs.start(PREPARE, "the built-in model", "en", joining)
     until(lambda: engine.jobs.get(job.id).latest, "nothing was told")  # type: ignore[union-attr]

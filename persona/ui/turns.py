@@ -17,10 +17,8 @@ PERSONA, READER = ":material/face:", ":material/mic:"  # portraits in the bubble
 _EVERY = 0.3  # seconds between two looks at a running turn
 _SLOW = 8.0  # seconds without a word after which we say why it may take long
 _LOST = 5.0  # seconds between two looks whether the process that answers is still there
-_ENDED = {
-    "stopped": "Stopped. What had come until then is kept.",
-    "interrupted": "The program ended before the answer was complete.",
-}
+_STOPPED = "Stopped. What had come until then is kept."
+_STOPPED_EARLY = "Stopped before an answer had come."
 
 
 def ended_turn(turn: Turn, again: Callable[[Turn], None] | None = None) -> None:
@@ -103,9 +101,9 @@ def _section(source: Source) -> str:
 def _without_answer(turn: Turn, again: Callable[[Turn], None] | None) -> None:
     if turn.partial:
         st.text(turn.partial)
-    if turn.state == "failed":
-        st.error(plain(turn.error), icon=":material/error:")
+    if turn.state == "stopped":
+        st.caption(f":material/stop_circle: {_STOPPED if turn.partial else _STOPPED_EARLY}")
     else:
-        st.caption(f":material/stop_circle: {_ENDED.get(turn.state, plain(turn.error))}")
+        st.error(plain(turn.error), icon=":material/error:")
     if again:
         st.button("Try again", icon=":material/refresh:", key=f"again-{turn.id}", on_click=again, args=(turn,))
