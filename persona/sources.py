@@ -81,6 +81,18 @@ def unsupported(answer: str, passages: Sequence[str], allowed: str, language: st
     return tuple(dict.fromkeys(missing))
 
 
+def is_supported(claim: str, asked: str, passages: Sequence[str], title: str, language: str) -> bool:
+    """Whether anything that a sentence adds to the question stands in the passages.
+
+    A sentence that adds nothing is supported only if the passages hold all its words: an echo is no evidence.
+    """
+    known = set(content_words(" ".join(passages), language))
+    named = set(content_words(title, language))
+    words = set(content_words(claim, language)) - named
+    new = words - set(content_words(asked, language))
+    return bool(new & known) if new else words <= known
+
+
 def invented_quotation(answer: str, passages: Sequence[str]) -> bool:
     """Whether the answer quotes words that no passage holds."""
     known = _letters(" ".join(passages))

@@ -153,7 +153,9 @@ class Steps:
         scores, call = self._ask("rank", self.model, filled(most), schema, 8 * most + 16, parse)
         return scores or {}, replace(call, dropped=dropped("passage", "the ranking", len(chunks), most))
 
-    def answer(self, title: str, language: str, passages: Sequence[str], question: str, reply: Reply) -> Iterator[str]:
+    def answer(
+        self, title: str, language: str, passages: Sequence[str], question: str, reply: Reply
+    ) -> Generator[str, None, None]:
         """The answer's text as it may be shown; `reply` is complete once the iterator has ended or was closed."""
         prompt = self._prompts["answer"]
         values = {"name": title, "question": harmless(question), "language": language_name(language)}

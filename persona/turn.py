@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from persona import talk
@@ -31,14 +31,16 @@ from persona.records import (
 )
 from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, with_you
 from persona.searching import Subject
-from persona.sources import invented_quotation, make_sources, unsupported
+from persona.sources import invented_quotation, is_supported, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
+from persona.text import sentences
 from persona.voice import in_first_person
 
 FIRST = 4  # excerpts that are sent first, beside the lead
 SENT = 3  # whole passages that a later stage sends
 LEAD = 2200  # characters of the Introduction that go with every answer
 RANKED = 10  # passages the model scores
+_LONG_SENTENCE = 300  # characters after which a first sentence is judged as far as it came
 RECALLED = 8  # turns that a question on the conversation is answered from, beside the first
 
 
@@ -207,13 +209,13 @@ class TurnRun:
         self, stage: Stage, evidence: Sequence[Evidence], passages: Sequence[str], asked: str, detail: str = ""
     ) -> Iterator[Event]:
         reply = Reply()
-        pieces = self._steps.answer(self._person.title, self._person.language, passages, asked, reply)
+        answer = pieces = self._steps.answer(self._person.title, self._person.language, passages, asked, reply)
         if stage != "conversation" and self._person.language in {"en", "simple"}:
-            pieces = in_first_person(pieces, asked, self._person.title)
+            pieces = in_first_person(answer, asked, self._person.title)
         said = ""
         try:
-            with self._timed("answer"):
-                for text in self._checked(pieces, passages, reply):
+            with self._timed("answer"), closing(answer), closing(pieces):
+                for text in self._checked(pieces, asked, passages, reply):
                     said += text
                     yield Text(text)
         finally:
@@ -221,21 +223,37 @@ class TurnRun:
                 self._calls.append(reply.call)
             self._dropped += reply.dropped
         sent = evidence[: len(evidence) - len(reply.dropped)] if evidence else ()
-        outcome = "answered" if reply.found else "not found"
+        outcome = "answered" if said else "not supported" if reply.found or reply.text else "not found"
         self._attempts.append(Attempt(stage, tuple(sent), outcome, detail))
-        if reply.found:
+        if said:
             self._take(stage, said, reply.cut, sent, passages)
 
-    def _checked(self, pieces: Iterator[str], passages: Sequence[str], reply: Reply) -> Iterator[str]:
-        """The answer as it comes; for a living person only once it is known to invent no quotation."""
+    def _checked(self, pieces: Iterator[str], asked: str, passages: Sequence[str], reply: Reply) -> Iterator[str]:
+        """The answer as it comes, once its first sentence is known to be supported.
+
+        For a living person only when all of it has come, and is known to invent no quotation.
+        """
+        first = self._first_sentence(pieces)
+        if not first or not is_supported(first, asked, passages, self._person.title, self._person.language):
+            reply.found = False
+            return
         if not self._build.living:
+            yield first
             yield from pieces
             return
-        text = "".join(pieces)
-        if reply.found and invented_quotation(text, passages):
-            reply.found = False
-        elif reply.found:
+        text = first + "".join(pieces)
+        reply.found = not invented_quotation(text, passages)
+        if reply.found:
             yield text
+
+    def _first_sentence(self, pieces: Iterator[str]) -> str:
+        """What came until the first sentence was whole, or very long."""
+        held = ""
+        for piece in pieces:
+            held += piece
+            if len(held) > _LONG_SENTENCE or len(sentences(held, self._person.language)) > 1:
+                break
+        return held
 
     def _take(
         self,

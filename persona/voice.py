@@ -8,7 +8,7 @@ my, or speaks of somebody else, stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 
 from persona.text import sentences
 
@@ -21,7 +21,7 @@ _AGREES = {"are": "am", "is": "am", "were": "was", "has": "have", "does": "do"}
 _ENOUGH = 200  # characters of a first sentence after which it is taken as it is
 
 
-def in_first_person(pieces: Iterable[str], asked: str, title: str) -> Iterator[str]:
+def in_first_person(pieces: Iterable[str], asked: str, title: str) -> Generator[str, None, None]:
     """The answer's pieces, turned sentence by sentence if the first one slipped."""
     held, how, decided = "", "", False
     for piece in pieces:
