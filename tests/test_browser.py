@@ -20,7 +20,7 @@ from tests.needs import need
 from tests.openai_style import OpenAIStyleServer
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=60_000)  # a busy machine
+expect.set_options(timeout=120_000)  # a busy machine
 FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run"
 MODEL = "llama-test"  # by its name one that does not think: nothing is held back for that
 HOSTILE = "$5 million and $10 million, <b>b</b>, :red[x], ![x](http://127.0.0.1:9/x.png), ~~y~~, :smile:, a -> b"
@@ -140,7 +140,7 @@ def test_an_answer_streams_and_stays_with_its_sources_in_every_tab(
     begin(page, app)
     ask(page, BROTHER)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("My brother Lukas").filter(has_text="▌")).to_be_visible(timeout=180_000)
+    expect(page.get_by_text("My brother Lukas").filter(has_text="▌")).to_be_visible(timeout=240_000)
     model.go_on.set()
 
     expect(page.get_by_text("1. Youth *and* school")).to_be_visible()

@@ -48,6 +48,7 @@ def _load_form(engine: Engine) -> None:
         sent = go.form_submit_button("Load", type="primary", width="stretch")
     if sent:
         if title.strip():
+            _put_all_away(engine)
             _follow(engine.load(title.strip(), language))
         else:
             st.warning("Type a name first.")
@@ -162,6 +163,12 @@ def _choose(engine: Engine, job: Job, choice: Choice) -> bool:
 
 def _put_away(job: Job) -> None:
     st.session_state[_MINE] = [id_ for id_ in st.session_state.get(_MINE, []) if id_ != job.id]
+
+
+def _put_all_away(engine: Engine) -> None:
+    """Whoever asks for somebody new has read how the earlier ones ended."""
+    running = {job.id for job in engine.jobs.running()}
+    st.session_state[_MINE] = [id_ for id_ in st.session_state.get(_MINE, []) if id_ in running]
 
 
 # --- cards ---
