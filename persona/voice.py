@@ -57,6 +57,8 @@ def slipped(sentence: str, asked: str, title: str) -> str:
     names = _names(title)
     if re.match(rf"(?:{names})(?:['’]s)?\b(?!['’-])", bare) or re.search(rf"\b(?:{names})['’]s?(?!\w)", bare):
         return "third"
+    if re.search(rf"[a-z] {re.escape(title)}\b(?!['’-])", bare):
+        return "third"
     return "pronoun" if _is_about_you(bare, asked) else ""
 
 
@@ -82,6 +84,7 @@ def turned(sentence: str, how: str, title: str) -> str:
         r"\1 me",
         text,
     )
+    text = re.sub(rf"(?<=[a-z] ){re.escape(title)}\b(?!['’-])", "me", text)
     return _capital(text)
 
 

@@ -31,6 +31,7 @@ def spoken(answer: str, asked: str, piece: int = 3) -> str:
             "What replaced your hand?",
             "My burned hand was replaced by a hook.",
         ),
+        ("Lena Orth played Ada Marsh as a child.", "Who played you as a child?", "Lena Orth played me as a child."),
         ("She carries a lamp.", "What do you carry?", "I carry a lamp."),
     ],
 )
