@@ -34,7 +34,7 @@ from persona.searching import Subject
 from persona.sources import invented_quotation, is_supported, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.text import sentences
-from persona.voice import in_first_person
+from persona.voice import about_interviewer, in_first_person, to_interviewer
 
 FIRST = 4  # excerpts that are sent first, beside the lead
 SENT = 3  # whole passages that a later stage sends
@@ -60,6 +60,7 @@ class TurnRun:
         self._windows: Mapping[str, float] = {}
         self._tried: set[tuple[str, str]] = set()  # chunk and text that were sent and gave no answer
         self._lead = _lead(subject.searcher.index)
+        self._english = self._person.language in {"en", "simple"}
         self._began = time.monotonic()
 
     def trace(self) -> Trace:
@@ -106,9 +107,10 @@ class TurnRun:
     def _conversation(self) -> Iterator[Event]:
         """What was said in this conversation, and evidence of nothing else."""
         turns = [*self._past[:1], *self._past[1:][-RECALLED:]]
-        told = [_as_told(turn, self._person.title) for turn in turns]
+        told = [_as_told(number, turn, self._person.title) for number, turn in enumerate(turns, 1)]
+        asked = self.question.asked
         yield Working("looking back at our conversation")
-        yield from self._try_answer("conversation", (), told, self.question.asked)
+        yield from self._try_answer("conversation", (), told, about_interviewer(asked) if self._english else asked)
 
     def _introduction(self) -> Iterator[Event]:
         evidence = [Evidence("category", chunk, 1.0) for chunk in self._lead or self._searcher.index.chunks[:SENT]]
@@ -210,8 +212,9 @@ class TurnRun:
     ) -> Iterator[Event]:
         reply = Reply()
         answer = pieces = self._steps.answer(self._person.title, self._person.language, passages, asked, reply)
-        if stage != "conversation" and self._person.language in {"en", "simple"}:
-            pieces = in_first_person(answer, asked, self._person.title)
+        if self._english:
+            to_you = stage == "conversation"
+            pieces = to_interviewer(answer) if to_you else in_first_person(answer, asked, self._person.title)
         said = ""
         try:
             with self._timed("answer"), closing(answer), closing(pieces):
@@ -306,8 +309,8 @@ def _lead(index: PageIndex) -> tuple[Chunk, ...]:
     return tuple(kept)
 
 
-def _as_told(turn: Turn, title: str) -> str:
-    said = f"The interviewer said: {turn.question.asked}"
+def _as_told(number: int, turn: Turn, title: str) -> str:
+    said = f"{number}. The interviewer said: {turn.question.asked}"
     return f"{said}\n{title} answered: {turn.answer.text}" if turn.answer else said
 
 

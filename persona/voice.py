@@ -1,4 +1,4 @@
-"""An English answer that slipped out of the first person, put back into it. Pure.
+"""Who is I and who is you, in English. Pure.
 
 Small models mirror the question ("Your hand was cut off") or speak as the page does ("Luke's hand was cut off"). Which
 of the two it is shows in the first sentence; then each sentence is turned, by grammar alone. An answer that holds I or
@@ -45,6 +45,32 @@ def _first_sentence(text: str) -> tuple[str, bool]:
     """The first sentence, and whether it is known to be all of it."""
     parts = sentences(text, "en")
     return (parts[0] if parts else ""), len(parts) > 1 or len(text) > _ENOUGH
+
+
+def about_interviewer(question: str) -> str:
+    """A question on the conversation with the interviewer in the third person, as the record of it speaks of them."""
+    text = re.sub(r"\b[Mm]y\b", "the interviewer's", question)
+    text = re.sub(r"\b(?:am I|[Ii]'m|[Ii] am)\b", "is the interviewer", text)
+    text = re.sub(r"\b(?:have I|I have)\b", "has the interviewer", text)
+    return _capital(re.sub(r"\b(?:I|me|myself)\b", "the interviewer", text))
+
+
+def to_interviewer(pieces: Iterable[str]) -> Generator[str, None, None]:
+    """The answer to it, said to the interviewer's face; sentence by sentence."""
+    held = ""
+    for piece in pieces:
+        held += piece
+        *ended, held = re.split(r"(?<=[.!?]) (?=[A-ZÀ-Þ])", held)
+        yield from (f"{_to_face(part)} " for part in ended)
+    if held:
+        yield _to_face(held)
+
+
+def _to_face(sentence: str) -> str:
+    text = re.sub(r"\b[Tt]he [Ii]nterviewer['’]s\b", "your", sentence)
+    agree = {"is": "are", "was": "were", "has": "have", "does": "do"}
+    text = re.sub(r"\b[Tt]he [Ii]nterviewer (is|was|has|does)\b", lambda found: f"you {agree[found[1]]}", text)
+    return _capital(re.sub(r"\b[Tt]he [Ii]nterviewer\b", "you", text))
 
 
 def slipped(sentence: str, asked: str, title: str) -> str:

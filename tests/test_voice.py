@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from persona.voice import in_first_person
+from persona.voice import about_interviewer, in_first_person, to_interviewer
 
 TITLE = "Ada Marsh"
 
@@ -59,3 +59,22 @@ def test_an_answer_in_the_first_person_or_about_others_stays_as_it_is(answer: st
 def test_how_an_answer_is_cut_into_pieces_does_not_matter(words: list[str]):
     answer = "".join(words).strip()
     assert spoken(answer, "What about your hand?", 1) == spoken(answer, "What about your hand?", 1000)
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ("Do you remember my name?", "Do you remember the interviewer's name?"),
+        ("What did I ask first?", "What did the interviewer ask first?"),
+        ("Who am I?", "Who is the interviewer?"),
+    ],
+)
+def test_a_question_on_the_conversation_speaks_of_the_interviewer(asked: str, wanted: str):
+    assert about_interviewer(asked) == wanted
+
+
+def test_the_answer_to_it_speaks_to_the_interviewer():
+    answer = "The interviewer's name is Tilda. The interviewer was sent by a paper, and asked the interviewer nothing."
+    for piece in (1, 7, 500):
+        pieces = [answer[i : i + piece] for i in range(0, len(answer), piece)]
+        assert "".join(to_interviewer(pieces)) == "Your name is Tilda. You were sent by a paper, and asked you nothing."
