@@ -20,7 +20,8 @@ from tests.needs import need
 from tests.openai_style import OpenAIStyleServer
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=120_000)  # a busy machine
+PATIENCE = 120_000  # milliseconds, on a busy machine
+expect.set_options(timeout=PATIENCE)
 FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run"
 MODEL = "llama-test"  # by its name one that does not think: nothing is held back for that
 HOSTILE = "$5 million and $10 million, <b>b</b>, :red[x], ![x](http://127.0.0.1:9/x.png), ~~y~~, :smile:, a -> b"
@@ -102,6 +103,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, model: OpenAIStyleServer, brow
 def context(browser: Browser, app: AppServer) -> Iterator[BrowserContext]:
     """A fresh visitor. Fails if the page asked anything of another address."""
     made = browser.new_context(viewport={"width": 1200, "height": 900})
+    made.set_default_timeout(PATIENCE)
     asked: list[str] = []
     made.on("request", lambda request: asked.append(request.url))
     yield made
