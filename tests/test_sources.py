@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from persona.records import Build, Chunk, Evidence, Source, new_id, now
-from persona.sources import invented_quotation, make_sources, section_url, supporting_spans, unsupported
+from persona.sources import invented_quotation, is_supported, make_sources, section_url, supporting_spans, unsupported
 
 BUILD = Build(
     id="b", person="p", title="Ada Marsh", url="https://en.wikipedia.org/wiki/Ada_Marsh", revision="77", fetched_at=now(),
@@ -144,6 +144,55 @@ def test_a_name_within_another_word_is_not_supported():
     assert unsupported("I met Ann there.", ["She planned the annual fair."], "") == ("Ann",)
 
 
+@pytest.mark.parametrize(
+    ("asked", "claim"),
+    [
+        ("Where were you born?", "I was born in Leeds."),
+        ("When did the storm break the lamp?", "It was in 1872."),
+        ("How many days did you mend it?", "I mended it for 18 days."),
+        ("Did you marry the captain?", "I did marry the captain."),
+        ("Did you marry the captain of the ship?", "I married the captain of the ship."),
+        ("Who are you?", "Ada Marsh is a blacksmith."),
+    ],
+)
+def test_what_is_invented_or_only_repeats_the_question_is_not_supported(asked, claim):
+    assert not is_supported(claim, asked, [STORM, YOUTH], "Ada Marsh", "en")
+
+
+@pytest.mark.parametrize(
+    ("asked", "claim"),
+    [
+        ("Where were you born?", "Whitby is my home town."),
+        ("What happened that year?", "Bad weather shattered my lamp."),
+        ("When did it break?", "In 1871."),
+        ("Was the ship saved?", "The ship was saved."),
+        ("Who are you?", "I am Ada Marsh."),
+    ],
+)
+def test_one_word_beside_the_question_that_a_passage_holds_supports_a_sentence(asked, claim):
+    assert is_supported(claim, asked, [STORM, YOUTH], "Ada Marsh", "en")
+
+
+@pytest.mark.parametrize(
+    ("language", "passage", "asked", "true", "false"),
+    [
+        (
+            "de", "Im Frühjahr 1829 reiste sie nach Genf.", "Wo haben Sie gelernt?",
+            "Ich habe in Genf gelernt.", "Ich habe in Paris gelernt.",
+        ),
+        ("zh", "船主林阿福是福建泉州人。", "船主林阿福是哪里人？", "他来自福建。", "他来自北京。"),
+        ("xx", "Zorba plami Kirrin.", "Plami?", "Kirrin.", "Dorrin."),
+    ],
+)  # fmt: skip
+def test_support_is_known_in_other_languages(language, passage, asked, true, false):
+    assert is_supported(true, asked, [passage], "", language)
+    assert not is_supported(false, asked, [passage], "", language)
+
+
+def test_without_passages_nothing_is_supported():
+    assert not is_supported("I was born in Whitby.", "Where were you born?", [], "Ada Marsh", "en")
+
+
 def test_an_invented_quotation_is_known():
     assert invented_quotation('I said "the sea gives nothing back" to him.', [STORM])
     assert not invented_quotation('I wrote that "a storm broke the lamp".', [STORM])
@@ -171,5 +220,6 @@ def test_spans_lie_in_the_text_in_order(text, answer, language):
     assert all(0 <= edge <= len(text) for edge in edges)
     unsupported(answer, [text], "")
     invented_quotation(answer, [text])
+    assert is_supported(text, "", [text], "", language) == is_supported(text, text, [text], "", language) is True
     (source,) = make_sources(BUILD, evidence((("A",), text, 0.1)), answer, language)
     assert isinstance(source, Source)
