@@ -261,7 +261,7 @@ def test_a_question_that_cannot_be_one_is_refused_at_the_door(examiner):
 
 
 def test_an_answer_where_there_is_none_is_wrong(ada, examiner):
-    ada.model.otherwise = "I owned a storm glass of brass."
+    ada.model.otherwise = "I owned a storm glass at the lighthouse."
     outcome = examiner.ask(CASES[6])
     assert outcome.refused_right is False
     assert failed(outcome)
