@@ -100,7 +100,8 @@ def wired(home: Path, **settings: Any) -> tuple[Wiring, ScriptedModel]:
 @pytest.fixture
 def line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
     """A command line whose model is scripted; the script must be finished at the end."""
-    wiring, model = wired(tmp_path / "home", wiki_api="http://127.0.0.1:9/api.php", ollama_host="http://127.0.0.1:9")
+    nowhere = {"wiki_api": "http://127.0.0.1:9/api.php", "ollama_host": "http://127.0.0.1:9"}
+    wiring, model = wired(tmp_path / "home", model="scripted", **nowhere)
     monkeypatch.setattr("persona.cli.session.make_wiring", lambda: wiring)
     monkeypatch.setenv("PERSONA_HOME", str(tmp_path / "home"))
     yield Line(wiring, model, tmp_path)
