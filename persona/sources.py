@@ -29,6 +29,7 @@ def make_sources(build: Build, evidence: Sequence[Evidence], answer: str, langua
     """
     made = [(item, supporting_spans(item.chunk.text, answer, language)) for item in evidence]
     kept = [(item, spans) for item, spans in made if item.score > 0 or spans] or made
+    kept.sort(key=lambda pair: not pair[1])  # what supports the answer is read first
     return tuple(
         Source(
             number=number,

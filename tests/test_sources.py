@@ -25,9 +25,15 @@ def evidence(*found: tuple[tuple[str, ...], str, float]) -> list[Evidence]:
 
 def test_sources_are_the_passages_sent_numbered_from_one():
     found = evidence((("Life", "The storm"), STORM, 0.91239), (("Introduction",), YOUTH, 0.5))
-    one, two = make_sources(BUILD, found, "I was born in Whitby.", "en")
+    one, two = make_sources(BUILD, found, "Josiah Pike and I mended it in one night.", "en")
     assert (one.number, one.section, one.text, one.score, one.revision) == (1, "Life -> The storm", STORM, 0.912, "77")
     assert (two.number, two.section, two.text) == (2, "Introduction", YOUTH)
+
+
+def test_what_supports_the_answer_stands_first_and_the_lead_is_a_source_only_where_it_does():
+    found = evidence((("Life",), STORM, 0.9), (("Introduction",), YOUTH, 0.0))
+    assert [s.section for s in make_sources(BUILD, found, "I was born in Whitby.", "en")] == ["Introduction", "Life"]
+    assert [s.section for s in make_sources(BUILD, found, "Josiah Pike and I mended it.", "en")] == ["Life"]
 
 
 def test_sources_need_no_citation_by_the_model():
