@@ -91,7 +91,9 @@ def is_supported(claim: str, asked: str, passages: Sequence[str], title: str, la
     named = set(content_words(title, language))
     words = set(content_words(claim, language)) - named
     new = words - set(content_words(asked, language))
-    return bool(new & known) if new else words <= known
+    if not new:
+        return words <= known
+    return any(word in known or _spelled_out(word) in known for word in new)
 
 
 def invented_quotation(answer: str, passages: Sequence[str]) -> bool:

@@ -229,3 +229,7 @@ def test_spans_lie_in_the_text_in_order(text, answer, language):
     assert is_supported(text, "", [text], "", language) == is_supported(text, text, [text], "", language) is True
     (source,) = make_sources(BUILD, evidence((("A",), text, 0.1)), answer, language)
     assert isinstance(source, Source)
+
+
+def test_a_number_in_digits_is_supported_by_one_in_letters():
+    assert is_supported("I had 9 brothers.", "How many brothers did you have?", [YOUTH], "Ada Marsh", "en")
