@@ -13,13 +13,14 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import chain, count, takewhile
 
 import numpy as np
 
 from persona.errors import PageError
 from persona.ports import ChunkStore, Embedder, Library, Vectors
 from persona.records import PATH_SEPARATOR, Build, Chunk, Loaded, Page, Person, Progress, Section, new_id, now
-from persona.text import sentences, windows
+from persona.text import base_language, sentences, windows
 
 CHUNKER = "paragraphs-windows-3"  # another way to cut needs another name: stored with each build
 _KEEP_OLD = timedelta(hours=1)  # longer than any load or any reader that follows an old pointer
@@ -97,9 +98,8 @@ class Ingest:
         vectors = self._store.vectors(current.id)
         known: dict[str, list[Vectors]] = {}
         for chunk in self._library.chunks(current.id):
-            ids = [chunk.id, *(f"{chunk.id}:{n}" for n in range(_most_windows(chunk)))]
-            found = [vectors[id_] for id_ in ids if id_ in vectors]
-            if chunk.id in vectors:
+            ids = chain([chunk.id], (f"{chunk.id}:{n}" for n in count()))
+            if found := [vectors[id_] for id_ in takewhile(vectors.__contains__, ids)]:
                 known[chunk.sha] = found
         return known
 
@@ -155,7 +155,7 @@ class Ingest:
 
 def advice(language: str, embedder: Embedder) -> str:
     """What to recommend when the embedder does not know the page's language; empty when it does."""
-    base = language.split("-", maxsplit=1)[0].replace("simple", "en")
+    base = base_language(language)
     if not embedder.languages or base in embedder.languages:
         return ""
     return (
@@ -236,10 +236,6 @@ def _merge_short(texts: Sequence[str], room: int, embedder: Embedder) -> list[st
 
 
 _SHORT = 200  # characters
-
-
-def _most_windows(chunk: Chunk) -> int:
-    return chunk.text.count("\n") + len(chunk.text) // 2 + 2
 
 
 def _pieces(chunk: Chunk, language: str, title: str) -> list[_Piece]:

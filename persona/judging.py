@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from persona.cases import Case
 from persona.records import PATH_SEPARATOR, Answer, Chunk
-from persona.text import irregular_forms, sentences, unaccented
+from persona.text import base_language, irregular_forms, sentences, unaccented
 
 LONGEST = 60  # words of a right answer
 _COPIED = 20  # words in a row that are copying, not answering
@@ -58,13 +58,13 @@ def copies(answer: str, source: str) -> bool:
 
 def first_person(text: str, title: str, language: str = "en") -> bool:
     """Whether the persona speaks of itself as I, and never as somebody else."""
-    pattern = _FIRST_PERSON.get(language.split("-", maxsplit=1)[0], _FIRST_PERSON["en"])
+    pattern = _FIRST_PERSON.get(base_language(language), _FIRST_PERSON["en"])
     return bool(re.search(pattern, text, re.IGNORECASE)) and not _name_is_subject(text, title, language)
 
 
 def is_fragment(text: str, language: str = "en") -> bool:
     """Whether an English answer has no verb; other languages are not judged."""
-    return language.split("-", maxsplit=1)[0] == "en" and not _has_verb(text)
+    return base_language(language) == "en" and not _has_verb(text)
 
 
 def _has_verb(text: str) -> bool:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from persona.text import content_words, has_function_words
+from persona.text import base_language, content_words, has_function_words
 
 _K1, _B = 1.2, 0.75
 _SPELLING = 0.84  # difflib's ratio from which an unknown word is taken for a known one: millenium, millennium
@@ -31,7 +31,7 @@ class NgramIndex:
 
     def __init__(self, texts: Sequence[str], language: str) -> None:
         self.language = language
-        self._base = language.split("-", maxsplit=1)[0]
+        self._base = base_language(language)
         documents = [content_words(text, language) for text in texts]
         common = frozenset() if has_function_words(language) else _in_most(documents)
         self._documents = [[word for word in document if word not in common] for document in documents]

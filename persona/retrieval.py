@@ -19,7 +19,7 @@ import numpy as np
 
 from persona.ngrams import NgramIndex, Scores
 from persona.records import PATH_SEPARATOR, Chunk
-from persona.text import content_words, sentences
+from persona.text import base_language, content_words, sentences
 
 _OURS = Path(__file__).parent / "gates"
 _YOURS = {
@@ -105,7 +105,7 @@ class Candidate:
 
 def with_name(question: str, title: str, language: str = "en") -> str:
     """The question with the persona's name for "you", which is how a page speaks of them."""
-    base = language.split("-", maxsplit=1)[0]
+    base = base_language(language)
     if base not in _YOU:
         return question
     name = re.escape(title).replace("\\ ", " ")
@@ -142,7 +142,7 @@ def _put_you(text: str, name: str) -> str:
 
 def is_addressed(question: str, index: PageIndex) -> bool:
     """Whether the question is put to the persona, or names it."""
-    base = index.language.split("-", maxsplit=1)[0]
+    base = base_language(index.language)
     if with_name(question, index.title, index.language) != question:
         return True
     other = _ADDRESSED.get(base)
@@ -218,7 +218,7 @@ def features(index: PageIndex, question: str, signals: Signals) -> dict[str, flo
 
 def _names(index: PageIndex, question: str) -> frozenset[str]:
     """The question's words that are written with a capital within it; German writes all nouns so."""
-    if index.language.startswith("de"):
+    if base_language(index.language) == "de":
         return frozenset()
     return frozenset(index.ngrams.words(" ".join(re.findall(r"(?<=[\w,;] )[A-ZÀ-Þ][\w'’-]*", question))))
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from persona.records import PATH_SEPARATOR, Build, Evidence, Source
-from persona.text import content_words, sentences, unaccented
+from persona.text import base_language, content_words, sentences, unaccented
 
 _SUPPORT = 0.5  # share of an answer sentence's words that a passage's sentence must hold
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+)*")
@@ -76,7 +76,7 @@ def unsupported(answer: str, passages: Sequence[str], allowed: str, language: st
     known = frozenset(_words(" ".join([*passages, allowed])))
     numbers = [m.group() for m in _NUMBER.finditer(answer)]
     names = [m.group() for m in _NAME.finditer(answer) if not _opens_sentence(answer, m.start(), m.group())]
-    if language.startswith("de"):
+    if base_language(language) == "de":
         names = [name for name in names if len(_naming(name, language)) > 1]
     missing = [found for found in (*names, *numbers) if not _is_known(found, known, language)]
     return tuple(dict.fromkeys(missing))

@@ -21,7 +21,7 @@ from persona.prompts import Prompt
 from persona.records import PATH_SEPARATOR, ChatRequest, Chunk, Delta, Message, ModelCall, Step, Turn, Usage
 from persona.replies import AnswerStream, choice, json_object, score
 from persona.rewrites import check_rewrite
-from persona.text import harmless
+from persona.text import base_language, harmless
 
 VARIABLES: Mapping[Step, frozenset[str]] = {
     "rewrite": frozenset({"name", "conversation", "question"}),
@@ -38,7 +38,7 @@ _ANSWER_SEEN = 300  # characters of each answer that it sees
 _PASSAGE_SEEN = 320  # characters of each passage that the ranking sees
 _STOP = ("\nQuestion:", "\nPassages", "\nInterviewer:")
 _LANGUAGES = {
-    "en": "English", "simple": "English", "de": "German", "fr": "French", "es": "Spanish", "zh": "Chinese", "ja": "Japanese",
+    "en": "English", "de": "German", "fr": "French", "es": "Spanish", "zh": "Chinese", "ja": "Japanese",
     "it": "Italian", "pt": "Portuguese", "nl": "Dutch", "ru": "Russian", "pl": "Polish", "sv": "Swedish", "ko": "Korean",
     "ar": "Arabic", "cs": "Czech", "tr": "Turkish", "uk": "Ukrainian", "fi": "Finnish", "da": "Danish", "no": "Norwegian",
 }  # fmt: skip
@@ -238,7 +238,7 @@ def conversation(title: str, turns: Sequence[Turn]) -> str:
 
 def language_name(code: str) -> str:
     """What the prompt calls a language."""
-    return _LANGUAGES.get(code.split("-", maxsplit=1)[0], f"the language with the code “{code}”")
+    return _LANGUAGES.get(base_language(code), f"the language with the code “{code}”")
 
 
 def _drain(deltas: Iterator[Delta]) -> tuple[str, Usage]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from persona.text import base_language
+
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
@@ -141,7 +143,7 @@ _OUTSIDE = re.compile(
 
 def phrases(language: str) -> Phrases:
     """The phrases of a language, English ones where there are none."""
-    return _PHRASES.get(language.split("-", maxsplit=1)[0], _PHRASES["en"])
+    return _PHRASES.get(base_language(language), _PHRASES["en"])
 
 
 def small_talk(said: str, title: str, language: str) -> str | None:

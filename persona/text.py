@@ -99,7 +99,7 @@ _FUNCTION_WORDS = {
     "ja": "何 誰 あなた 貴方 ください こと もの いつ どこ どの なぜ どう どんな の は が を に で と も か ら な い う え お く け こ し す た だ て り る れ ん あ っ ょ ま せ さ そ ど よ",
 }
 _STEMMERS = {
-    "en": "english", "simple": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian",
+    "en": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian",
     "pt": "portuguese", "nl": "dutch", "sv": "swedish", "da": "danish", "no": "norwegian", "fi": "finnish",
     "ru": "russian", "pl": "polish", "cs": "czech", "hu": "hungarian", "ro": "romanian", "tr": "turkish",
 }  # fmt: skip
@@ -117,6 +117,12 @@ _IRREGULAR = """arise arose arisen; awake awoke awoken; bear bore borne; beat be
     sting stung; strike struck; strive strove striven; swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken; teach
     taught; tear tore torn; think thought; throw threw thrown; tread trod trodden; understand understood; wake woke woken; wear wore worn;
     weave wove woven; weep wept; win won; withdraw withdrew withdrawn; write wrote written"""
+
+
+def base_language(code: str) -> str:
+    """A code without region or script; Wikipedia's Simple English is English."""
+    base = code.split("-", maxsplit=1)[0]
+    return "en" if base == "simple" else base
 
 
 def content_words(text: str, language: str) -> list[str]:
@@ -191,7 +197,7 @@ def is_blank(text: str) -> bool:
 
 @lru_cache(maxsize=32)
 def _dropped(language: str) -> frozenset[str]:
-    return frozenset(_FUNCTION_WORDS.get(_base(language), "").split())
+    return frozenset(_FUNCTION_WORDS.get(base_language(language), "").split())
 
 
 def _pairs(run: str, dropped: frozenset[str]) -> list[str]:
@@ -208,7 +214,7 @@ def _between(dropped: frozenset[str]) -> re.Pattern[str]:
 
 
 def _stem(word: str, language: str) -> str:
-    algorithm = _STEMMERS.get(_base(language))
+    algorithm = _STEMMERS.get(base_language(language))
     word = _infinitives().get(word, word) if algorithm == "english" else word
     if algorithm is None or not word.isalpha():
         return word
@@ -232,8 +238,3 @@ def _stemmer(algorithm: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - 
     import snowballstemmer
 
     return snowballstemmer.stemmer(algorithm)
-
-
-def _base(language: str) -> str:
-    base = language.split("-", maxsplit=1)[0]
-    return "en" if base == "simple" else base

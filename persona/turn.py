@@ -33,7 +33,7 @@ from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, wit
 from persona.searching import Subject
 from persona.sources import invented_quotation, is_supported, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
-from persona.text import sentences
+from persona.text import base_language, sentences
 from persona.voice import about_interviewer, in_first_person, to_interviewer
 
 FIRST = 4  # excerpts that are sent first, beside the lead
@@ -60,7 +60,7 @@ class TurnRun:
         self._windows: Mapping[str, float] = {}
         self._tried: set[tuple[str, str]] = set()  # chunk and text that were sent and gave no answer
         self._lead = _lead(subject.searcher.index)
-        self._english = self._person.language in {"en", "simple"}
+        self._english = base_language(self._person.language) == "en"
         self._began = time.monotonic()
 
     def trace(self) -> Trace:

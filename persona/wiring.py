@@ -19,6 +19,7 @@ from persona.records import Loaded, ModelStatus, Progress, Step
 from persona.retrieval import Gate, load_gate
 from persona.settings import Settings, load_settings
 from persona.steps import VARIABLES, Steps
+from persona.text import base_language
 
 OLLAMA_MODEL = "qwen3:8b"
 _log = logging.getLogger(__name__)
@@ -141,7 +142,7 @@ class Wiring:
     def gate(self, language: str) -> Gate:
         """The gate for a page in that language: where the embedder does not know it, words alone decide."""
         embedder = self.embedder
-        base = language.split("-", maxsplit=1)[0].replace("simple", "en")
+        base = base_language(language)
         knows = not embedder.languages or base in embedder.languages
         folder = self.settings.home / "gates"
         gate = (load_gate(embedder.name, folder) if knows else None) or load_gate("", folder)

@@ -72,6 +72,7 @@ def test_the_name_stands_for_you_in_search(asked, searched):
         ("es", "¿Quién fue tu padre?", "¿Quién fue Anna padre?"),
         ("zh", "你父亲是谁？", "你父亲是谁？"),
         ("xx", "Who are you?", "Who are you?"),
+        ("simple", "Who was your father?", "Who was Anna's father?"),
     ],
 )
 def test_the_name_stands_for_you_in_other_languages(language, asked, searched):

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from persona.text import content_words, fold, harmless, has_function_words, sentences, unaccented, windows
+from persona.text import (
+    base_language,
+    content_words,
+    fold,
+    harmless,
+    has_function_words,
+    sentences,
+    unaccented,
+    windows,
+)
 
 
 def test_a_name_and_a_bill_are_words_and_not_stop_words():
@@ -83,6 +92,13 @@ def test_japanese_and_korean_give_pairs_too():
 
 def test_chinese_and_latin_words_stand_side_by_side():
     assert content_words("乘坐Titanic号", "zh") == ["乘坐", "titanic", "号"]
+
+
+@pytest.mark.parametrize(
+    ("code", "base"), [("en", "en"), ("de-at", "de"), ("simple", "en"), ("zh-min-nan", "zh"), ("del", "del")]
+)
+def test_a_code_is_known_by_its_base(code, base):
+    assert base_language(code) == base
 
 
 def test_which_languages_have_function_words_is_told():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from persona.records import INTRODUCTION, Build
+from persona.text import base_language
 
 _WHO = {
     "de": "Wer sind Sie?",
@@ -21,7 +22,7 @@ _LONGEST = 60  # characters of a heading that still reads well on a button
 
 def suggestions(build: Build, language: str, many: int = 3) -> list[str]:
     """Who the persona is, then questions on headings spread over the page; in English where we lack the language."""
-    base = language.split("-", maxsplit=1)[0]
+    base = base_language(language)
     about = _ABOUT.get(base, "What can you tell me about “{heading}”?")
     return [
         _WHO.get(base, "Who are you?"),
