@@ -19,17 +19,13 @@ from persona.records import Asked, Event, Finished, Question, Text, Thread, Turn
 from persona.retrieval import Gate, PageIndex
 from persona.searching import Searcher, Subject
 from persona.steps import Steps
+from persona.stopping import Stopped
 from persona.text import is_blank, storable
 from persona.turn import TurnRun
 
 LONGEST_QUESTION = 2000  # characters
 _INDEXES = 8  # pages kept ready
 _log = logging.getLogger(__name__)
-
-
-def never() -> bool:
-    """Nobody cancels."""
-    return False
 
 
 class Interview:
@@ -58,7 +54,7 @@ class Interview:
         thread: str,
         parent: str | None = None,
         request_id: str | None = None,
-        cancelled: Callable[[], bool] = never,
+        cancelled: Callable[[], bool] | None = None,
     ) -> Iterator[Event]:
         """Answer a question in a thread, after `parent` (None: at its root).
 
@@ -77,19 +73,21 @@ class Interview:
             return
         yield from self._answer(stored, found, cancelled)
 
-    def _answer(self, turn: Turn, thread: Thread, cancelled: Callable[[], bool]) -> Iterator[Event]:
+    def _answer(self, turn: Turn, thread: Thread, cancelled: Callable[[], bool] | None) -> Iterator[Event]:
         shown = ""
         runs: list[TurnRun] = []
         ended = replace(turn, state="stopped")
         try:
-            with closing(self._events(turn, thread.person, runs)) as events:
+            with closing(self._events(turn, thread.person, runs, cancelled)) as events:
                 for event in events:
-                    if cancelled():
+                    if cancelled and cancelled():
                         break
                     shown += event.text if isinstance(event, Text) else ""
                     yield event
                 else:
                     ended = replace(turn, state="done")
+        except Stopped:
+            _log.info("turn %s was stopped", turn.id)
         except PersonaError as error:
             _log.warning("turn %s failed: %s", turn.id, error)
             ended = replace(turn, state="failed", error=str(error))
@@ -102,10 +100,12 @@ class Interview:
             ended = self._history.finish(_as_it_ended(ended, runs, shown, self._settings))
         yield Finished(ended)
 
-    def _events(self, turn: Turn, person: str, runs: list[TurnRun]) -> Generator[Event, None, None]:
+    def _events(
+        self, turn: Turn, person: str, runs: list[TurnRun], cancelled: Callable[[], bool] | None
+    ) -> Generator[Event, None, None]:
         """The turn; once more from its start if a load replaced the index meanwhile, which is before any answer."""
         past = self._history.path(turn.parent) if turn.parent else []
-        runs.append(TurnRun(self.subject(person), self._steps, turn, past))
+        runs.append(TurnRun(self.subject(person), self._steps, turn, past, cancelled))
         try:
             yield from runs[-1].events()
         except MissingBuild:
@@ -113,7 +113,7 @@ class Interview:
         else:
             return
         try:
-            runs.append(TurnRun(self.subject(person), self._steps, turn, past))
+            runs.append(TurnRun(self.subject(person), self._steps, turn, past, cancelled))
             yield from runs[-1].events()
         except MissingBuild as error:
             raise MissingBuild("The index of this page is gone from the vector store. Load the page again.") from error

@@ -21,6 +21,7 @@ from persona.prompts import Prompt
 from persona.records import PATH_SEPARATOR, ChatRequest, Chunk, Delta, Message, ModelCall, Step, Turn, Usage
 from persona.replies import AnswerStream, choice, json_object, score
 from persona.rewrites import check_rewrite
+from persona.stopping import Stoppable, Stopped
 from persona.text import base_language, harmless
 
 VARIABLES: Mapping[Step, frozenset[str]] = {
@@ -68,8 +69,23 @@ class Reply:
 class Steps:
     """The four calls, over one answering and one rewriting model, which may be the same."""
 
-    def __init__(self, model: ChatModel, rewrite_model: ChatModel, prompts: Mapping[Step, Prompt]) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        rewrite_model: ChatModel,
+        prompts: Mapping[Step, Prompt],
+        broken_off: Callable[[ModelCall], None] = lambda _: None,
+    ) -> None:
+        """`broken_off` is given each call that ended in an error before that is raised; but `answer` has it in its Reply."""
         self.model, self._rewrite_model, self._prompts = model, rewrite_model, prompts
+        self._broken_off = broken_off
+
+    def for_turn(self, cancelled: Callable[[], bool] | None, broken_off: Callable[[ModelCall], None]) -> Steps:
+        """The same steps, whose calls raise Stopped as soon as the turn is cancelled."""
+        if cancelled is None:
+            return Steps(self.model, self._rewrite_model, self._prompts, broken_off)
+        model, rewrite_model = Stoppable(self.model, cancelled), Stoppable(self._rewrite_model, cancelled)
+        return Steps(model, rewrite_model, self._prompts, broken_off)
 
     def rewrite(self, title: str, past: Sequence[Turn], question: str) -> tuple[Rewrite | None, ModelCall]:
         """The question in the third person, naming the persona; None when the reply fails a check."""
@@ -191,7 +207,7 @@ class Steps:
             stream = AnswerStream(pieces())
             try:
                 yield from stream
-            except ModelError as error:
+            except (ModelError, Stopped) as error:
                 failed = str(error)
                 raise
             finally:
@@ -216,14 +232,21 @@ class Steps:
         began = time.monotonic()
         tries, text, usage = 0, "", Usage()
         value: T | None = None
+
+        def call(error: str) -> ModelCall:
+            return replace(_call(step, model, prompt, messages, text, usage, began, tries), error=error)
+
         while tries < 2 and value is None and (tries == 0 or again(text)):
             tries += 1
             request = ChatRequest(messages, max_tokens, schema, temperature=0.0 if tries == 1 else _WARMER)
-            text, used = _drain(model.chat(request))
+            try:
+                text, used = _drain(model.chat(request))
+            except (ModelError, Stopped) as trouble:
+                self._broken_off(call(str(trouble)))
+                raise
             usage = _sum(usage, used)
             value = parse(text)
-        error = "" if value is not None else "the reply could not be used"
-        return value, replace(_call(step, model, prompt, messages, text, usage, began, tries), error=error)
+        return value, call("" if value is not None else "the reply could not be used")
 
 
 def conversation(title: str, turns: Sequence[Turn]) -> str:

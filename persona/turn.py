@@ -7,7 +7,7 @@ never reaches the answering model. Knows nothing of how turns are stored or show
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
@@ -47,12 +47,20 @@ RECALLED = 8  # turns that a question on the conversation is answered from, besi
 class TurnRun:
     """One question being answered. After `events()` is drained, `answer` and `trace()` are complete."""
 
-    def __init__(self, subject: Subject, steps: Steps, turn: Turn, past: Sequence[Turn]) -> None:
+    def __init__(
+        self,
+        subject: Subject,
+        steps: Steps,
+        turn: Turn,
+        past: Sequence[Turn],
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
         self._person, self._build, self._searcher = subject.person, subject.build, subject.searcher
-        self._steps, self._past = steps, past
+        self._past = past
         self.question: Question = turn.question
         self.answer: Answer | None = None
         self._calls: list[ModelCall] = []
+        self._steps = steps.for_turn(cancelled, self._calls.append)
         self._attempts: list[Attempt] = []
         self._dropped: list[str] = []
         self._gate: dict[str, float] = {}

@@ -704,6 +704,46 @@ def test_a_reader_who_goes_away_leaves_a_stopped_turn(ada):
     assert ada.model.closed == [0]
 
 
+@pytest.mark.parametrize("step", ["rewrite", "categorize", "rank", "answer"])
+def test_a_turn_is_stopped_at_once_though_the_server_is_silent(ada, step):
+    stop, go_on = threading.Event(), threading.Event()
+
+    def silent(_: object) -> str:
+        stop.set()
+        assert go_on.wait(30), "the turn waited for the server"
+        return "{}"
+
+    thread = ada.thread()
+    first = ada.ask("Who was your father?", FATHER, thread=thread)
+    ada.model.otherwise = "NOT FOUND" if step != "answer" else ""
+    ada.model.scripts["rewrite"] = [silent if step == "rewrite" else rewritten("Who was Ada Marsh's mother?")]
+    if step != "rewrite":
+        ada.model.scripts[step] = [silent]
+    asked = {"thread": thread, "parent": first.id, "cancelled": stop.is_set}
+    *_, last = ada.wiring.interview.ask("And your mother?", **asked)
+    go_on.set()
+
+    assert (last.turn.state, last.turn.answer) == ("stopped", None)
+    call = last.turn.trace.calls[-1]
+    assert (call.step, call.error) == (step, "stopped by the reader")
+    assert call.messages
+
+
+@pytest.mark.parametrize("step", ["rewrite", "categorize", "rank"])
+def test_a_call_that_failed_is_in_the_trace_with_its_error(ada, step):
+    thread = ada.thread()
+    first = ada.ask("Who was your father?", FATHER, thread=thread)
+    ada.model.otherwise = "NOT FOUND"
+    ada.model.scripts["rewrite"] = [rewritten("Who was Ada Marsh's mother?")]
+    ada.model.scripts[step] = [ModelUnreachable("It went away. Start it again.")]
+    *_, last = ada.wiring.interview.ask("And your mother?", thread, first.id)
+
+    assert (last.turn.state, last.turn.error) == ("failed", "It went away. Start it again.")
+    call = last.turn.trace.calls[-1]
+    assert (call.step, call.error, call.tries) == (step, "It went away. Start it again.", 1)
+    assert "mother" in call.messages[-1].text
+
+
 def test_a_server_that_is_down_fails_the_turn_with_what_to_do_and_the_next_try_works(ada):
     thread = ada.thread()
     turn = ada.ask(

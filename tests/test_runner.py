@@ -73,6 +73,16 @@ def test_a_turn_that_is_stopped_keeps_what_came(ada, runner):
     assert LONG.startswith(stored.partial)
 
 
+def test_stop_does_not_wait_for_the_server(ada, runner):
+    asked, go = held(ada, LONG)
+    turn = runner.submit("How did you lose your hand?", ada.thread())
+    assert asked.wait(30)
+    runner.stop(turn)
+    wait(runner)
+    assert ada.wiring.history.turn(turn).state == "stopped"
+    go.set()
+
+
 def test_stopping_what_does_not_run_does_nothing(ada, runner):
     runner.stop("no such turn")
     ada.model.scripts["answer"] += [FATHER]
