@@ -1,8 +1,10 @@
-"""Streamlit's entry: navigation, nothing else."""
+"""Streamlit's entry: the server. `streamlit run app.py` finds `app` here; the pages are in persona/ui."""
 
-import streamlit as st
+from pathlib import Path
 
-from persona.ui import pages
+from starlette.middleware import Middleware
+from streamlit.starlette import App
 
-pages.prepare()
-st.navigation([pages.people(), pages.interview()]).run()
+from persona.ui.visitors import VisitorCookie, cookie_secret
+
+app = App(Path(__file__).parent / "persona" / "ui" / "script.py", middleware=[Middleware(VisitorCookie, cookie_secret)])

@@ -215,6 +215,14 @@ class ModelCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who asks over the web. `network` is the address, or the part of it, that a household or office shares."""
+
+    id: str
+    network: str
+
+
+@dataclass(frozen=True, slots=True)
 class Thread:
     """An interview with one person."""
 

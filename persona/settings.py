@@ -65,6 +65,11 @@ class Settings(BaseSettings):
     wiki_api: str = Field(default="", description="The address of a MediaWiki's api.php; empty for Wikipedia.")
     language: str = Field(default="en", description="The language whose Wikipedia is read when none is named.")
     prompts: Path = Field(default_factory=_prompts, description="The folder with the prompt files.")
+    secret: str = Field(
+        default="",
+        repr=False,
+        description="Signs visitors' cookies, the same for all processes of one app; empty for a file in home.",
+    )
     idle_minutes: float = Field(
         default=15, gt=0, description="The built-in model's process ends after so long without a call."
     )

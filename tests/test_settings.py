@@ -58,6 +58,7 @@ def test_every_field_is_documented_by_a_sentence():
         ("PERSONA_LANGUAGE", "zh-yue", "language", "zh-yue"),
         ("PERSONA_PROMPTS", "/my/prompts", "prompts", Path("/my/prompts")),
         ("PERSONA_IDLE_MINUTES", "0.5", "idle_minutes", 0.5),
+        ("PERSONA_SECRET", "s3cret", "secret", "s3cret"),
     ],
 )
 def test_each_setting_is_read_from_its_variable(monkeypatch, name, value, field, read):
@@ -143,7 +144,7 @@ def test_ollama_s_address_is_read_as_its_own_client_reads_it(monkeypatch, host, 
 
 
 def test_settings_cannot_be_changed_and_do_not_show_the_key():
-    settings = Settings(openai_key="secret-key")
+    settings = Settings(openai_key="secret-key", secret="secret-key")
     with pytest.raises(Exception, match="frozen"):
         settings.model = "x"  # type: ignore[misc]
     assert "secret-key" not in repr(settings)

@@ -24,7 +24,7 @@ from persona.ui.state import PREPARE, Engine
 from persona.wiring import Wiring
 from tests.scripted import ScriptedModel
 
-APP = str(Path(__file__).parents[1] / "app.py")
+APP = str(Path(__file__).parents[1] / "persona" / "ui" / "script.py")
 INTERVIEW = "from persona.ui import interview\ninterview.page()\n"
 KEEPER = """---
 title: Odile Maren
