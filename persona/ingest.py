@@ -79,13 +79,11 @@ class Ingest:
     def _unchanged(
         self, old: Person | None, page: Page, chunks: Sequence[Chunk], known: dict[str, list[Vectors]]
     ) -> bool:
-        """Whether the current build is of this very revision and text, by this embedder and chunker."""
+        """Whether the current build is of this very revision, text and picture, by this embedder and chunker."""
         current = self._library.build(old.build) if old else None
-        if current is None or (current.revision, current.embedder, current.chunker) != (
-            page.revision,
-            self._embedder.name,
-            CHUNKER,
-        ):
+        if current is None or (current.embedder, current.chunker) != (self._embedder.name, CHUNKER):
+            return False
+        if (current.revision, current.origin, current.picture) != (page.revision, page.origin, page.picture):
             return False
         stored = [chunk.sha for chunk in self._library.chunks(current.id)]
         return stored == [chunk.sha for chunk in chunks] and all(sha in known for sha in stored)
@@ -144,6 +142,8 @@ class Ingest:
             living=page.living,
             description=page.description,
             created_at=now(),
+            origin=page.origin,
+            picture=page.picture,
         )
 
     def _tidy(self) -> None:

@@ -22,6 +22,7 @@ from persona.records import (
     ModelStatus,
     Page,
     Person,
+    Suggestion,
     Thread,
     Turn,
 )
@@ -81,6 +82,12 @@ class PageSource(Protocol):
 
     def fetch(self, title: str, language: str) -> Page | Choice:
         """The page of that exact title or what it redirects to; else titles to choose from."""
+
+    def suggest(self, begun: str, language: str) -> tuple[Suggestion, ...]:
+        """Pages whose title begins so, the likeliest first; none for what can be no title."""
+
+    def picture(self, address: str) -> bytes:
+        """The bytes of a picture that a page or a suggestion names; what they hold is not checked."""
 
 
 class ChunkStore(Protocol):

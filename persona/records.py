@@ -60,6 +60,14 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A small picture at a wiki; `about` is the address that names who made it and under which license."""
+
+    address: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A page as it was read; the lead is the section "Introduction" and comes first, if there is one."""
 
@@ -75,6 +83,17 @@ class Page:
     living: bool = False  # a real person who is alive
     description: str = ""  # one line, may be empty
     asked_for: str = ""  # the title asked for, where a redirect or a search led elsewhere
+    origin: str = ""  # the path of the file it was read from
+    picture: Picture | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A page of the wiki that may be meant by what was typed; `picture` is the address of a small one, or empty."""
+
+    title: str
+    description: str = ""
+    picture: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +135,8 @@ class Build:
     living: bool
     description: str
     created_at: datetime
+    origin: str = ""  # the path of the file it was read from
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)

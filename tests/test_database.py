@@ -37,6 +37,7 @@ from persona.records import (
     ModelCall,
     Page,
     Person,
+    Picture,
     Question,
     Section,
     Source,
@@ -76,6 +77,8 @@ def a_build(page: Page, count: int = 2) -> Build:
         living=True,
         description="keeper of a lighthouse",
         created_at=now(),
+        origin="/somewhere/ada.md",
+        picture=Picture("http://wiki.test/ada.jpg", "http://wiki.test/File:Ada.jpg"),
     )
 
 
@@ -827,8 +830,8 @@ def a_later_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This version as its successor will be: with one more revision, which replaces a table that others point to."""
     folder = tmp_path / "later"
     folder.mkdir()
-    (folder / "later_0002.py").write_text(
-        "import sqlalchemy as sa\nfrom alembic import op\nrevision = '0002'\ndown_revision = '0001'\n"
+    (folder / "later.py").write_text(
+        f"import sqlalchemy as sa\nfrom alembic import op\nrevision = 'later'\ndown_revision = '{migrations.HEAD}'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('people', recreate='always') as people:\n"
         "        people.add_column(sa.Column('motto', sa.Text))\n"
@@ -837,9 +840,9 @@ def a_later_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     ours = Path(migrations.__file__).parent / "versions"
     real = migrations.migrate
-    monkeypatch.setattr(connections, "HEAD", "0002")
+    monkeypatch.setattr(connections, "HEAD", "later")
     versions = os.pathsep.join(map(str, (ours, folder)))
-    monkeypatch.setattr(connections, "migrate", lambda *given: real(*given, head="0002", versions=versions))
+    monkeypatch.setattr(connections, "migrate", lambda *given: real(*given, head="later", versions=versions))
 
 
 def test_an_older_database_is_copied_beside_itself_and_then_migrated(
@@ -850,13 +853,36 @@ def test_an_older_database_is_copied_beside_itself_and_then_migrated(
     newer = Database(f"sqlite:///{file}")
     assert newer.people() == [person]
     assert len(newer.chunks(build.id)) == 2
-    (copy,) = file.parent.glob("persona.db.0001-*.copy")
+    (copy,) = file.parent.glob(f"persona.db.{migrations.HEAD}-*.copy")
     with closing(sqlite3.connect(copy)) as other:
-        assert other.execute("SELECT version_num FROM alembic_version").fetchone() == ("0001",)
+        assert other.execute("SELECT version_num FROM alembic_version").fetchone() == (migrations.HEAD,)
         assert other.execute("SELECT title FROM people").fetchall() == [(person.title,)]
     newer.close()
     Database(f"sqlite:///{file}").close()
     assert len(list(file.parent.glob("*.copy"))) == 1
+
+
+def test_people_loaded_before_pictures_and_origins_were_kept_are_still_there(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = migrations.migrate
+    with monkeypatch.context() as earlier:
+        earlier.setattr(connections, "HEAD", "0001")
+        earlier.setattr(connections, "migrate", lambda *given: real(*given, head="0001"))
+        Database(f"sqlite:///{file}").close()
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute(
+            "INSERT INTO builds (id, state, worker, created_at, person, title, url, revision, fetched_at, embedder,"
+            " dimension, chunker, sections, chunks, left_out, living, description) VALUES ('b', 'ready', '', "
+            "'2026-01-02', 'p', 'Ada', '', '7', '2026-01-02', 'minilm', 384, 'c', '[]', 0, '[]', 0, 'keeper')"
+        )
+        other.execute("INSERT INTO people VALUES ('p', 'wikipedia', '', 'en', 'Ada', 'b')")
+    opened = Database(f"sqlite:///{file}")
+    assert [person.title for person in opened.people()] == ["Ada"]
+    build = opened.build("b")
+    assert build
+    assert (build.description, build.origin, build.picture) == ("keeper", "", None)
+    opened.close()
 
 
 def test_a_fresh_database_leaves_no_copy(opened: Database, file: Path) -> None:

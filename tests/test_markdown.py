@@ -76,6 +76,7 @@ def test_where_it_came_from_is_stable(tmp_path: Path) -> None:
     page = page_in(tmp_path, PLAIN)
     assert (page.source, page.api, page.language, page.url, page.living) == ("markdown", "quist.md", "en", "", False)
     assert page.revision == sha256(PLAIN.encode()).hexdigest()[:12]
+    assert page.origin == str(tmp_path / "quist.md")
     assert page.fetched_at.tzinfo is not None
 
 

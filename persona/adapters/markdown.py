@@ -58,6 +58,7 @@ def read_markdown(path: Path, source: str = "markdown") -> Page:
         left_out=left_out,
         living=front.get("living", "").casefold() in ("yes", "true", "1"),
         description=front.get("description", ""),
+        origin="" if source == "sample" else str(path.absolute()),
     )
 
 

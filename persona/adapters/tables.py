@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-from persona.records import Answer, Build, Chunk, LeftOut, Question, Thread, Trace, Turn
+from persona.records import Answer, Build, Chunk, LeftOut, Picture, Question, Thread, Trace, Turn
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
@@ -106,6 +106,8 @@ builds = Table(
     Column("left_out", Record(tuple[LeftOut, ...])),
     Column("living", Boolean),
     Column("description", Words),
+    Column("origin", Words),
+    Column("picture", Record(Picture)),
     Index("builds_by_person", "person"),
 )
 
