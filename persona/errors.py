@@ -2,6 +2,7 @@
 
 PersonaError
 ├── InputError            what was asked for cannot be done as asked
+│   └── OtherWiki         the title belongs to another wiki
 ├── PageError             the wiki or the file gave no page
 │   ├── WikiUnreachable   no network, refused, timed out
 │   ├── WikiBusy          429 or 5xx: try later
@@ -28,6 +29,16 @@ class PersonaError(Exception):
 
 class InputError(PersonaError):
     """What was asked for cannot be done as asked."""
+
+
+class OtherWiki(InputError):
+    """The title belongs to another wiki: `title` there, and the `language` of that wiki where it is a matter of that."""
+
+    def __init__(self, asked: str, title: str, language: str) -> None:
+        remedy = f"choose the language “{language}” for it" if language else "choose a title of this wiki"
+        ask_for = f"ask for “{title}” alone and " if title else ""
+        super().__init__(f"“{asked}” leads to another wiki. Instead, {ask_for}{remedy}.")
+        self.title, self.language = title, language
 
 
 class PageError(PersonaError):

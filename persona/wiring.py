@@ -13,9 +13,10 @@ from typing import Any
 from persona.errors import PersonaError
 from persona.ingest import Ingest
 from persona.interview import Interview
+from persona.lookup import Lookup
 from persona.ports import ChatModel, ChunkStore, Embedder, History, Library, PageSource
 from persona.prompts import Prompt, load_prompts
-from persona.records import Loaded, ModelStatus, Progress, Step
+from persona.records import Loaded, ModelStatus, Page, Progress, Step
 from persona.retrieval import Gate, load_gate
 from persona.settings import Settings, load_settings
 from persona.steps import VARIABLES, Steps
@@ -122,6 +123,11 @@ class Wiring:
         return Wikipedia(self.settings.wiki_api)
 
     @cached_property
+    def lookup(self) -> Lookup:
+        """Suggestions of the wiki, and portraits."""
+        return Lookup(self.wiki, self.settings.wiki_api, self.settings.home)
+
+    @cached_property
     def ingest(self) -> Ingest:
         """Loads pages."""
         return Ingest(self.library, self.store, self.embedder)
@@ -160,6 +166,12 @@ class Wiring:
     def ollama_status(self) -> ModelStatus:
         """What Ollama says, whether it is used or not."""
         return self._ollama(self.settings.model).status()
+
+    def load(self, page: Page) -> Iterator[Progress | Loaded]:
+        """Index a page, and keep its picture."""
+        yield from self.ingest.load(page)
+        if page.picture:
+            self.lookup.keep(page.picture)
 
     def add_samples(self) -> Iterator[Progress | Loaded]:
         """Load the samples that are not there yet, or that changed."""

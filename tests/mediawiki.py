@@ -2,7 +2,8 @@
 
 Each file there is a page of that name, written for these tests. The wiki is set up in a temporary folder, which takes
 some seconds, and lasts for the session. Two tags stand for extensions that Debian does not have: `<disambig/>` marks
-a page as Disambiguator does, `<shortdesc>` describes it as Wikibase does; `<formula/>` renders as Math does.
+a page as Disambiguator does, `<shortdesc>` describes it as Wikibase does; `<formula/>` renders as Math does. A class
+stands for PageImages: it gives the pages of PORTRAYED the pictures of tests/portraits.py.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ import httpx
 import pytest
 
 from tests.needs import need
+from tests.portraits import portrait
 
 PAGES = Path(__file__).parent / "pages"
 MEDIAWIKI = Path("/usr/share/mediawiki")
+
+PORTRAYED = ("Cornelius Vane", "Mirela Tordesan")
 
 # Questions that the page answers, and questions that it does not.
 GERMAN_PAGE = "Ottilie Brandwein"
@@ -77,6 +81,34 @@ $wgHooks['ParserFirstCallInit'][] = static function ( Parser $parser ) {
 			'markerType' => 'nowiki' ];
 	} );
 };
+class Portraits extends ApiQueryBase {
+	public function __construct( ApiQuery $query, $name ) {
+		parent::__construct( $query, $name, 'pi' );
+	}
+	public function execute() {
+		global $wgServer;
+		foreach ( $this->getPageSet()->getGoodPages() as $id => $page ) {
+			$file = $page->getDBkey() . '.jpg';
+			if ( file_exists( __DIR__ . "/../portraits/$file" ) ) {
+				$picture = [ 'source' => "$wgServer/portraits/$file", 'width' => 500, 'height' => 500 ];
+				$this->getResult()->addValue( [ 'query', 'pages', $id ], 'thumbnail', $picture );
+				$this->getResult()->addValue( [ 'query', 'pages', $id ], 'pageimage', $file );
+			}
+		}
+	}
+	public function getAllowedParams() {
+		return [ 'prop' => 'thumbnail', 'thumbsize' => 50, 'limit' => 50 ];
+	}
+}
+$wgAPIPropModules['pageimages'] = Portraits::class;
+"""
+_ROUTER = r"""<?php
+$file = __DIR__ . urldecode( parse_url( $_SERVER['REQUEST_URI'], PHP_URL_PATH ) );
+if ( !preg_match( '~/portraits/[^/]+\.jpg$~', $file ) || !file_exists( $file ) ) {
+	return false;
+}
+header( 'Content-Type: image/jpeg' );
+readfile( $file );
 """
 
 
@@ -93,7 +125,10 @@ def mediawiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     _set_up(folder, port)
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(
-            ["php", "-S", f"127.0.0.1:{port}", "-t", str(MEDIAWIKI)], env=_env(folder), stdout=log, stderr=log
+            ["php", "-S", f"127.0.0.1:{port}", "-t", str(MEDIAWIKI), str(folder / "router.php")],
+            env=_env(folder),
+            stdout=log,
+            stderr=log,
         )
     try:
         api = f"http://127.0.0.1:{port}/api.php"
@@ -120,6 +155,10 @@ def _set_up(folder: Path, port: int) -> None:
             " VALUES ('fr', 'http://127.0.0.1/fr/$1', '', '', 0, 0)"
         )
     database.close()
+    (folder / "router.php").write_text(_ROUTER, "utf-8")
+    (folder / "portraits").mkdir()
+    for title in PORTRAYED:
+        (folder / "portraits" / f"{title.replace(' ', '_')}.jpg").write_bytes(portrait(title))
     (folder / "pages.xml").write_text(_export(), "utf-8")
     _maintain("importDump", "--quiet", str(folder / "pages.xml"), env=_env(folder))
 

@@ -10,9 +10,10 @@ import httpx
 import pytest
 
 from persona.adapters.wikipedia import _DISAMBIGUATION, Wikipedia
-from persona.errors import InputError, PageError, WikiBusy, WikiGarbled, WikiUnreachable
-from persona.records import Choice, LeftOut, Page
+from persona.errors import InputError, OtherWiki, PageError, WikiBusy, WikiGarbled, WikiUnreachable
+from persona.records import Choice, LeftOut, Page, Suggestion
 from tests.mediawiki import CHINESE_PAGE, GERMAN_PAGE
+from tests.portraits import portrait
 from tests.wiki_server import Answer, one_page, saying, status, wiki_answering
 
 wiki = pytest.mark.wiki
@@ -193,8 +194,10 @@ def test_pages_in_other_languages_load_whole(
 @wiki
 @pytest.mark.parametrize("title", ["fr:Foo", "de:Foo", "zh-min-nan:Foo"])
 def test_a_title_of_another_wiki_is_refused_with_a_hint_at_the_language(mediawiki: str, title: str) -> None:
-    with pytest.raises(InputError, match="another wiki"):
+    with pytest.raises(OtherWiki, match=r"leads to another wiki\. Instead, ask for “Foo” alone") as refused:
         Wikipedia(mediawiki).fetch(title, "en")
+    assert (refused.value.title, refused.value.language) == ("Foo", title.partition(":")[0])
+    assert "--" not in str(refused.value)
 
 
 @wiki
@@ -343,6 +346,71 @@ def test_the_living_are_told_in_languages_with_and_without_a_category_for_them(
 )
 def test_disambiguation_categories_are_known_in_five_languages(category: str, is_one: bool) -> None:
     assert bool(_DISAMBIGUATION.fullmatch(category)) is is_one
+
+
+# --- what was typed so far, and pictures ---
+
+
+@wiki
+def test_what_was_typed_gives_titles_with_lines_and_pictures(mediawiki: str) -> None:
+    (found,) = Wikipedia(mediawiki).suggest("cornel", "en")
+    assert (found.title, found.description) == ("Cornelius Vane", "Keeper of the lighthouse on Gull Rock")
+    assert Wikipedia(mediawiki).picture(found.picture) == portrait("Cornelius Vane")
+
+
+@wiki
+@pytest.mark.parametrize(
+    ("begun", "titles"),
+    [
+        ("Tobias Hall", ["Tobias Halloway"]),
+        ("Keeper of", ["Cornelius Vane"]),  # a redirect stands for where it leads
+        ("sons brine hallo", ["Brine & Sons (Halloway)"]),  # no title begins so, but one holds the words
+        ("mirela tor", ["Mirela Tordesan"]),  # this wiki minds the case of all letters but the first
+        ("Halloway", ["Halloway"]),
+        ("Xyzzy nobody", []),
+        ("  ", []),
+        ("[[", []),
+        ("de:Foo", []),
+    ],
+)
+def test_titles_are_found_by_how_they_begin_or_by_words(mediawiki: str, begun: str, titles: list[str]) -> None:
+    assert [found.title for found in Wikipedia(mediawiki).suggest(begun, "en")] == titles
+
+
+@wiki
+def test_a_page_names_its_picture_and_where_its_maker_is_told(mediawiki: str) -> None:
+    picture = page_of(mediawiki, "Cornelius Vane").picture
+    assert picture
+    assert picture.address.endswith("/portraits/Cornelius_Vane.jpg")
+    assert picture.about == mediawiki.replace("api.php", "index.php?title=File:Cornelius_Vane.jpg")
+    assert page_of(mediawiki, "Wim Stub").picture is None
+
+
+def test_a_wiki_without_the_extensions_gives_titles_alone() -> None:
+    pages = [{"title": "Zora Quist", "index": 2}, {"title": "Zora Ash", "index": 1}]
+    with wiki_answering(saying({"warnings": {"query": {}}, "query": {"pages": pages}})) as troubled:
+        found = Wikipedia(troubled.api).suggest("Zor", "en")
+    assert found == (Suggestion("Zora Ash"), Suggestion("Zora Quist"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (status(404), "There is no picture"),
+        (status(200, {"Content-Type": "text/html"}, b"<html>"), "There is no picture"),
+        (status(200, {"Content-Type": "image/png"}, b"x" * 3_000_001), "larger than 3 MB"),
+    ],
+)
+def test_a_picture_that_is_none_is_an_error(answer: Answer, says: str) -> None:
+    with wiki_answering(answer) as troubled, pytest.raises(PageError, match=says):
+        Wikipedia(troubled.api).picture(troubled.api.replace("api.php", "x.png"))
+
+
+def test_a_picture_on_an_unsafe_address_elsewhere_is_not_asked_for() -> None:
+    with wiki_answering(status(200, {"Content-Type": "image/png"}, b"x")) as elsewhere:
+        with pytest.raises(PageError, match="neither the wiki's nor a safe one"):
+            Wikipedia("http://wiki.test/api.php").picture(elsewhere.api)
+        assert elsewhere.paths == []
 
 
 # --- a wiki in trouble ---

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from persona.errors import InputError, PageError, WikiBusy, WikiGarbled, WikiUnreachable
 
 _log = logging.getLogger(__name__)
-_USER_AGENT = "persona (lets its reader interview a page; asks for one page at a time)"
+USER_AGENT = "persona (lets its reader interview a page; asks for one page at a time)"
 _BUSY_CODES = frozenset({"ratelimited", "maxlag", "too-many-requests"})
 
 
@@ -41,10 +41,20 @@ class Move(_Part):
 
     source: str = Field(alias="from")
     to: str
+    index: int = 0
+
+
+class Thumbnail(_Part):
+    """A small picture of a page."""
+
+    source: str = ""
 
 
 class Entry(_Part):
-    """What the API tells of one page; `extract` is None where the wiki gives no plain text."""
+    """What the API tells of one page; `extract` is None where the wiki gives no plain text.
+
+    `index` is its place in a search, from 1. Without the extension PageImages no page has a thumbnail.
+    """
 
     title: str
     ns: int = 0
@@ -57,6 +67,14 @@ class Entry(_Part):
     description: str = ""
     pageprops: dict[str, Any] = {}
     categories: tuple[Titled, ...] = ()
+    index: int = 0
+    thumbnail: Thumbnail = Thumbnail()
+    pageimage: str = ""
+
+    @property
+    def about(self) -> str:
+        """The page in one line, in its own words or Wikidata's; may be empty."""
+        return str(self.pageprops.get("wikibase-shortdesc") or self.description)
 
 
 class SearchInfo(_Part):
@@ -106,7 +124,7 @@ class WikiClient:
         logging.getLogger("wikipediaapi").setLevel(logging.ERROR)
         self._address = api or f"https://{language}.wikipedia.org/w/api.php"
         self._client = _Raw(
-            _USER_AGENT,
+            USER_AGENT,
             language=language,
             max_retries=0,
             timeout=httpx.Timeout(timeout, connect=min(timeout, 5.0)),
@@ -125,6 +143,11 @@ class WikiClient:
         if reply.query is None:
             raise self._garbled("holds no result")
         return reply.query
+
+    def generate(self, **params: str | int) -> Query:
+        """An action=query about the pages that a generator finds; without any the wiki leaves the result out."""
+        reply = self._ask(action="query", redirects=1, converttitles=1, **params)
+        return reply.query or Query()
 
     def parse(self, title: str) -> Parsed:
         """A page as HTML, with its links."""
@@ -209,12 +232,17 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
+def direct() -> httpx.HTTPTransport:
+    """A way to the wiki's hosts that tries a connection once more."""
+    return httpx.HTTPTransport(verify=_certificates(), retries=1)
+
+
 class _Transport(httpx.BaseTransport):
     """Sends every request to one address, since the package knows Wikipedia's only."""
 
     def __init__(self, address: str) -> None:
         self._address = httpx.URL(address)
-        self._inner = httpx.HTTPTransport(verify=_certificates(), retries=1)
+        self._inner = direct()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.url = self._address.copy_with(query=request.url.query)

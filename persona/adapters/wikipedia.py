@@ -10,25 +10,30 @@ import html
 import re
 from difflib import SequenceMatcher
 from unicodedata import category
+from urllib.parse import quote
 
 from persona.adapters.extracts import read_blocks
 from persona.adapters.sections import arrange
 from persona.adapters.wiki_client import Entry, Query, WikiClient, checked_address
-from persona.errors import InputError, PageError, WikiGarbled
-from persona.records import Choice, Page, is_language, now
+from persona.adapters.wiki_titles import PICTURE_WIDTH, find_titles, read_picture
+from persona.errors import InputError, OtherWiki, PageError, WikiGarbled
+from persona.records import Choice, Page, Picture, Suggestion, is_language, now
 
 _MOST_BYTES = 255  # MediaWiki's limit for a title, in UTF-8
 _OPTIONS = 10  # suggestions for a missing page
+_SUGGEST_SECONDS = 6.0  # who types does not wait longer
 _ALIKE = 0.6  # difflib's own figure for a close match
 _FORBIDDEN = re.compile(r"[#<>\[\]{}|]")
 _LINK_TITLE = re.compile(r'<a [^>]*?title="([^"]*)"')
 _WHAT: dict[str, str | int] = {
-    "prop": "extracts|info|pageprops|categories|description",
+    "prop": "extracts|info|pageprops|categories|description|pageimages",
     "explaintext": 1,
     "exsectionformat": "wiki",
     "inprop": "url",
     "ppprop": "disambiguation|wikibase-shortdesc",
     "cllimit": "max",
+    "piprop": "thumbnail|name",
+    "pithumbsize": PICTURE_WIDTH,
 }
 
 # Category names without their prefix, in small letters. English ones on maintenance ("articles with links needing
@@ -80,6 +85,21 @@ class Wikipedia:
         api = self._api or f"https://{language}.wikipedia.org/w/api.php"
         return _page(entry, language, api, asked if found.redirects else "")
 
+    def suggest(self, begun: str, language: str) -> tuple[Suggestion, ...]:
+        """See ports.PageSource."""
+        try:
+            asked = _checked_title(begun)
+        except InputError:
+            return ()
+        if not is_language(language):
+            return ()
+        with WikiClient(self._api, language, min(self._timeout, _SUGGEST_SECONDS)) as wiki:
+            return find_titles(wiki, asked)
+
+    def picture(self, address: str) -> bytes:
+        """See ports.PageSource."""
+        return read_picture(address, self._api, min(self._timeout, _SUGGEST_SECONDS))
+
 
 def _checked_title(title: str) -> str:
     """The title without blanks around it. Raises InputError saying what no title has."""
@@ -121,12 +141,9 @@ def _names_language(asked: str) -> bool:
     return is_language(prefix) and bool(rest[:1].strip())
 
 
-def _elsewhere(asked: str) -> InputError:
+def _elsewhere(asked: str) -> OtherWiki:
     prefix, _, rest = asked.partition(":")
-    return InputError(
-        f"“{asked}” leads to another wiki ({prefix}). Ask for “{rest.strip() or 'the title'}” alone, "
-        "and choose the other wiki's language instead (for instance --language de)."
-    )
+    return OtherWiki(asked, rest.strip(), prefix if is_language(prefix) else "")
 
 
 def _is_disambiguation(entry: Entry) -> bool:
@@ -165,9 +182,18 @@ def _page(entry: Entry, language: str, api: str, asked_for: str) -> Page:
         sections=sections,
         left_out=left_out,
         living=_is_living(entry),
-        description=str(entry.pageprops.get("wikibase-shortdesc") or entry.description),
+        description=entry.about,
         asked_for=asked_for,
+        picture=_picture(entry, api),
     )
+
+
+def _picture(entry: Entry, api: str) -> Picture | None:
+    """The page's picture; what its own page at the wiki says of its maker and license must stay a click away."""
+    if not entry.thumbnail.source or not entry.pageimage:
+        return None
+    about = f"{api.removesuffix('api.php')}index.php?title=File:{quote(entry.pageimage)}"
+    return Picture(entry.thumbnail.source, about)
 
 
 def _linked(wiki: WikiClient, title: str) -> tuple[str, ...]:

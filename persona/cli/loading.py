@@ -17,7 +17,7 @@ from rich.progress import Progress as Bar
 from persona.cli import session
 from persona.cli.data import choice_data, loaded_data
 from persona.cli.output import err, interactive, line, note, say, write_json
-from persona.errors import InputError
+from persona.errors import InputError, OtherWiki
 from persona.records import PATH_SEPARATOR, Choice, Loaded, Page, Progress, is_language
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def load(what: str, language: str, as_json: bool) -> None:
     began = time.monotonic()
     wiring = session.make_wiring()
     page = _read_file(Path(what), language) if _is_file(what) else _fetch(wiring, what, language, as_json)
-    loaded = follow(wiring.ingest.load(page))[-1]
+    loaded = follow(wiring.load(page))[-1]
     seconds = time.monotonic() - began
     if as_json:
         write_json(loaded_data(page, page.asked_for or what, loaded, seconds))
@@ -110,7 +110,12 @@ def _read_file(path: Path, language: str) -> Page:
 def _fetch(wiring: Wiring, title: str, language: str, as_json: bool) -> Page:
     """The page of that title, after the reader's choice where there is a choice and a reader."""
     while True:
-        found = wiring.wiki.fetch(title, language or wiring.settings.language)
+        try:
+            found = wiring.wiki.fetch(title, language or wiring.settings.language)
+        except OtherWiki as error:
+            if not (error.title and error.language):
+                raise
+            raise InputError(f'{error} As in: persona load "{error.title}" --language {error.language}') from error
         if isinstance(found, Page):
             return found
         title = _chosen(found, as_json)
