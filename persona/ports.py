@@ -22,6 +22,7 @@ from persona.records import (
     ModelStatus,
     Page,
     Person,
+    Rating,
     Suggestion,
     Thread,
     Turn,
@@ -150,7 +151,7 @@ class Library(Protocol):
 
 
 class History(Protocol):
-    """Threads and turns. Raises StoreError."""
+    """Threads, turns and ratings. Raises StoreError."""
 
     def threads(self, person: str | None = None) -> list[Thread]:
         """Threads, latest first."""
@@ -160,6 +161,24 @@ class History(Protocol):
 
     def start(self, person: str, thread: str | None = None) -> Thread:
         """A new, empty thread, with that id if one is given."""
+
+    def rename(self, thread: str, title: str) -> None:
+        """Another title; a blank one changes nothing."""
+
+    def show(self, thread: str, turn: str) -> None:
+        """The thread is read up to that turn of it, until another is shown or asked."""
+
+    def remove(self, thread: str) -> None:
+        """Nobody finds the thread any more, until it is restored."""
+
+    def restore(self, thread: str) -> None:
+        """Undo `remove`."""
+
+    def purge(self, older_than: timedelta) -> int:
+        """Delete for good what was removed longer ago than that; how many threads."""
+
+    def search(self, words: str, person: str | None = None) -> list[Thread]:
+        """Threads in whose title, questions or answers all the words stand, case and accents aside; latest first."""
 
     def add(self, turn: Turn) -> Turn:
         """Store a new turn; if its request_id is stored already, the turn stored is returned and nothing changes."""
@@ -181,3 +200,12 @@ class History(Protocol):
 
     def abandon(self) -> int:
         """Mark as interrupted the running turns whose process is gone; how many."""
+
+    def rate(self, rating: Rating) -> None:
+        """What the reader thinks of a turn, in place of what they thought before."""
+
+    def unrate(self, turn: str) -> None:
+        """The reader takes it back."""
+
+    def ratings(self, thread: str) -> list[Rating]:
+        """Those of a thread, in the order of its turns."""

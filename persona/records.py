@@ -245,13 +245,14 @@ class Visitor:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """An interview with one person."""
+    """An interview with one person, a tree of turns; `shown` is the turn that ends the path which is read."""
 
     id: str
     person: str
     title: str
     created_at: datetime
     updated_at: datetime
+    shown: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,8 +334,18 @@ class Turn:
     answer: Answer | None = None
     trace: Trace = field(default_factory=Trace)
     partial: str = ""
-    step: str = ""  # what is being done, in words
+    step: str = ""  # what was done so far and is being done, in words, a step a line
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What a reader thinks of an answer, and in a few words why."""
+
+    turn: str
+    good: bool
+    why: str
+    created_at: datetime
 
 
 # --- events ---

@@ -60,16 +60,16 @@ class Runner:
             return list(self._stops)
 
     def _drain(self, turn: str, events: Iterator[Event], stop: threading.Event) -> None:
-        text, step, noted = "", "", 0.0
+        text, steps, noted = "", "", 0.0
         try:
             for event in events:
                 if isinstance(event, Finished):
                     break
                 text += event.text if isinstance(event, Text) else ""
                 changed = isinstance(event, Working)
-                step = event.step if isinstance(event, Working) else step
+                steps += f"\n{event.step}" if isinstance(event, Working) else ""
                 if changed or time.monotonic() - noted > _EVERY:
-                    self._history.progress(turn, text, step)
+                    self._history.progress(turn, text, steps.lstrip())
                     noted = time.monotonic()
         except PersonaError:
             _log.exception("turn %s could not be stored", turn)

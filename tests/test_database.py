@@ -39,6 +39,7 @@ from persona.records import (
     Person,
     Picture,
     Question,
+    Rating,
     Section,
     Source,
     Thread,
@@ -50,6 +51,16 @@ from persona.records import (
 
 SERVER = os.environ.get("PERSONA_TEST_DATABASE", "")
 
+
+FIRST_ROWS = (  # as the first version wrote them
+    "INSERT INTO people VALUES ('p', 'wikipedia', '', 'en', 'Ada Marsh', NULL)",
+    "INSERT INTO threads VALUES ('h', 'p', 'Who?', '2025-01-01 10:00:00', '2025-01-01 10:00:00')",
+    """INSERT INTO turns VALUES ('t1', 'h', 1, NULL, 'r1', 'done', 'host:1:2', '2025-01-01 10:00:00', '', '', '',
+    '{"asked": "Who fells trees?", "standalone": "Who?", "turns": []}',
+    '{"text": "A na\u00efve man.", "found": true, "stage": "ranked"}', '{}')""",
+    """INSERT INTO turns VALUES ('t2', 'h', 2, 't1', 'r2', 'stopped', 'host:1:2', '2025-01-01 10:00:00', 'A copper', '',
+    '', '{"asked": "And then?", "standalone": "", "turns": []}', NULL, '{}')""",
+)
 
 # --- makers ---
 
@@ -540,6 +551,93 @@ def test_a_turn_needs_its_thread_and_its_parent(store: Store) -> None:
     assert store.turns(thread.id) == []
 
 
+def test_a_thread_shows_its_newest_turn_until_another_is_shown(store: Store) -> None:
+    thread = a_thread(store)
+    assert store.thread(thread.id).shown is None  # type: ignore[union-attr]
+    first = store.add(a_turn(thread))
+    second = store.add(a_turn(thread, "And then?", first))
+    assert store.thread(thread.id).shown == second.id  # type: ignore[union-attr]
+    store.show(thread.id, first.id)
+    assert [one.shown for one in store.threads()] == [first.id]
+
+
+def test_a_thread_shows_no_turn_of_another(store: Store) -> None:
+    thread, other = a_thread(store), a_thread(store)
+    turn = store.add(a_turn(other))
+    with pytest.raises(StoreError, match="not in this thread"):
+        store.show(thread.id, turn.id)
+
+
+def test_a_renamed_thread_keeps_its_name(store: Store) -> None:
+    thread = a_thread(store)
+    store.rename(thread.id, "  The storm,\n and after ")
+    store.add(a_turn(thread, "Who are you?"))
+    store.rename(thread.id, " ")
+    assert store.thread(thread.id).title == "The storm, and after"  # type: ignore[union-attr]
+
+
+def test_a_removed_thread_is_found_nowhere_until_it_is_restored(store: Store) -> None:
+    thread, other = a_thread(store), a_thread(store)
+    turn = store.add(a_turn(thread, "Who mends nets?"))
+    store.remove(thread.id)
+    assert store.thread(thread.id) is None
+    assert store.threads() == [other]
+    assert store.search("nets") == []
+    with pytest.raises(StoreError, match="no such thread"):
+        store.add(a_turn(thread, "And then?", turn))
+    store.restore(thread.id)
+    assert store.search("nets") == [store.thread(thread.id)]
+    assert store.turns(thread.id) == [turn]
+
+
+def test_a_thread_removed_long_ago_is_deleted_for_good_and_no_other(store: Store) -> None:
+    thread, recent, kept = a_thread(store), a_thread(store), a_thread(store)
+    first = store.add(a_turn(thread))
+    second = store.add(a_turn(thread, "And then?", first))
+    store.rate(Rating(second.id, False, "wrong", now()))
+    store.add(a_turn(kept))
+    store.remove(thread.id)
+    assert store.purge(timedelta(0)) == 1
+    store.remove(recent.id)
+    assert store.purge(timedelta(hours=1)) == 0
+    store.restore(thread.id)
+    store.restore(recent.id)
+    assert store.turns(thread.id) == []
+    assert {one.id for one in store.threads()} == {recent.id, kept.id}
+
+
+def test_a_search_finds_all_words_in_questions_answers_and_titles(store: Store) -> None:
+    thread, other = a_thread(store), a_thread(store)
+    store.finish(ended(store.add(a_turn(thread, "Where is Café Müller?")), "On the 100% quiet_quay."))
+    store.add(a_turn(other, "Who are you?"))
+    store.rename(other.id, "Ölmalerei")
+
+    def found(words: str) -> list[str]:
+        return [one.id for one in store.search(words)]
+
+    assert found("cafe QUAY") == [thread.id]
+    assert found("quay olmalerei") == []
+    assert found("OLMAL") == [other.id]
+    assert found("100%") == found("quiet_") == [thread.id]
+    assert found("1%0") == found("quiet.quay") == []
+    assert set(found(" ")) == {thread.id, other.id}
+    assert store.search("cafe", person=new_id()) == []
+
+
+def test_a_rating_replaces_the_one_before_and_can_be_taken_back(store: Store) -> None:
+    thread = a_thread(store)
+    first = store.add(a_turn(thread))
+    second = store.add(a_turn(thread, "And then?", first))
+    ratings = [Rating(second.id, False, "too short", now()), Rating(first.id, True, "", now())]
+    for rating in (Rating(first.id, False, "no", now()), *ratings):
+        store.rate(rating)
+    assert store.ratings(thread.id) == ratings[::-1]
+    store.unrate(first.id)
+    assert store.ratings(thread.id) == ratings[:1]
+    with pytest.raises(StoreError, match="no such turn"):
+        store.rate(Rating(new_id(), True, "", now()))
+
+
 def test_turns_keep_their_sources_after_the_person_is_deleted(store: Store) -> None:
     person, build = load(store)
     thread = store.start(person.id)
@@ -771,7 +869,7 @@ def test_a_file_that_is_no_database_says_so_and_is_left_as_it_is(file: Path) -> 
 
 
 def fill_up(database: Database) -> None:
-    more = "INSERT INTO threads SELECT hex(randomblob(16)), id, hex(randomblob(2000)), '', '' FROM people"
+    more = "INSERT INTO threads (id, person, title, created_at, updated_at) SELECT hex(randomblob(16)), id, hex(randomblob(2000)), '', '' FROM people"
     with database._writing() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count=1")  # SQLite makes of it what is used already
         for _ in range(1000):
@@ -883,6 +981,22 @@ def test_people_loaded_before_pictures_and_origins_were_kept_are_still_there(
     assert build
     assert (build.description, build.origin, build.picture) == ("keeper", "", None)
     opened.close()
+
+
+def test_what_the_first_version_stored_can_be_read_searched_and_gone_on_with(file: Path) -> None:
+    first = create_engine(f"sqlite:///{file}")
+    with first.begin() as connection:
+        migrations.migrate(connection, lambda _: None, head="0001")
+        for statement in FIRST_ROWS:
+            connection.exec_driver_sql(statement)
+    first.dispose()
+    database = Database(f"sqlite:///{file}")
+    (thread,) = database.search("FELLS naive")
+    assert thread.shown == "t2"
+    assert database.search("copper") == [thread]
+    assert [turn.id for turn in database.path("t2")] == ["t1", "t2"]
+    assert database.ratings(thread.id) == []
+    database.close()
 
 
 def test_a_fresh_database_leaves_no_copy(opened: Database, file: Path) -> None:

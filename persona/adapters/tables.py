@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-from persona.records import Answer, Build, Chunk, LeftOut, Picture, Question, Thread, Trace, Turn
+from persona.records import Answer, Build, Chunk, LeftOut, Picture, Question, Rating, Thread, Trace, Turn
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
@@ -144,6 +144,8 @@ threads = Table(
     Column("title", Words, nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
+    Column("shown", Words),  # a turn; no foreign key: turns point here already
+    Column("deleted_at", Moment),
     Index("threads_by_person", "person", "updated_at"),
     Index("threads_by_time", "updated_at"),
 )
@@ -165,10 +167,20 @@ turns = Table(
     Column("question", Record(Question), nullable=False),
     Column("answer", Record(Answer)),
     Column("trace", Record(Trace), nullable=False),
+    Column("said", Words, nullable=False, server_default=""),  # question and answer as a search reads them
     UniqueConstraint("thread", "number", name="turns_are_numbered"),
     UniqueConstraint("request_id", name="requests_are_unique"),
     Index("turns_by_parent", "parent"),
     Index("turns_by_state", "state"),
+)
+
+ratings = Table(
+    "ratings",
+    metadata,
+    Column("turn", Words, ForeignKey("turns.id"), primary_key=True),
+    Column("good", Boolean, nullable=False),
+    Column("why", Words, nullable=False),
+    Column("created_at", Moment, nullable=False),
 )
 
 # What a record is made of, by the names of its fields; a table may have more.
@@ -183,10 +195,11 @@ PERSON = (
 )
 BUILD = tuple(column for column in builds.c if column.name not in ("state", "worker"))
 CHUNK = tuple(column for column in chunks.c if column.name != "build")
-THREAD = tuple(threads.c)
-TURN = tuple(column for column in turns.c if column.name not in ("number", "worker"))
+THREAD = tuple(column for column in threads.c if column.name != "deleted_at")
+TURN = tuple(column for column in turns.c if column.name not in ("number", "worker", "said"))
+RATING = tuple(ratings.c)
 
 
-def to_row(record: Build | Chunk | Thread | Turn) -> dict[str, Any]:
+def to_row(record: Build | Chunk | Rating | Thread | Turn) -> dict[str, Any]:
     """The record's fields by name, not going into those that are records themselves."""
     return {name: getattr(record, name) for name in record.__slots__}

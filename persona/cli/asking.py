@@ -66,9 +66,9 @@ def open_thread(history: History, person: Person, thread: str, question: str | N
 
 
 def last_turn(history: History, thread: str) -> str | None:
-    """The newest turn that came to something; after one that failed the question is asked again in its place."""
-    turns = history.turns(thread)
-    path = history.path(turns[-1].id) if turns else []
+    """The last turn shown that came to something; after one that failed the question is asked again in its place."""
+    found = history.thread(thread)
+    path = history.path(found.shown) if found and found.shown else []
     return next((turn.id for turn in reversed(path) if turn.state in {"done", "stopped"}), None)
 
 
