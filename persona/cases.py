@@ -1,6 +1,6 @@
 """Cases of an evaluation: one JSON object a line. Pure but for reading the file.
 
-A line holds `id, page, history [[who, text], …], question, answerable, answers, section, passage, rewrite, tags, keep`;
+A line holds `id, page, history [[who, text], …], question, answerable, answers, section, passage, rewrite, tags`;
 what is not known is left out.
 """
 
@@ -14,8 +14,10 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from persona.errors import InputError
+from persona.records import Answer, Question, Turn, new_id, now
 
 OFF_TOPIC = frozenset({"off-topic", "gibberish"})
+STANDS_ALONE = "stands-alone"  # a question that needs no rewriting, asked after turns on something else
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,6 @@ class Case:
     passage: str = ""
     rewrite: str = ""
     tags: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
 
     @property
     def off_topic(self) -> bool:
@@ -54,6 +55,15 @@ class Case:
             else:
                 pairs[-1] = (pairs[-1][0], text)
         return tuple(pairs)
+
+    def past(self, thread: str) -> list[Turn]:
+        """The history as turns that were answered, each the parent of the next."""
+        turns: list[Turn] = []
+        for asked, told in self.exchanges:
+            parent = turns[-1].id if turns else None
+            answer = Answer(told, True, "ranked")
+            turns.append(Turn(new_id(), thread, parent, new_id(), Question(asked, asked), "done", now(), answer))
+        return turns
 
 
 _CASE = TypeAdapter(Case)

@@ -38,8 +38,8 @@ def check_rewrite(value: object, asked: str, seen: str, title: str) -> str | Non
     text = value.strip()
     if len(text) > 3 * len(asked) + 160 or not _still_asks(text, asked):
         return None
-    known, kept = _plain_words(f"{asked} {seen} {title}"), _plain_words(text)
-    if _names_and_numbers(text, title) - known or _names_and_numbers(asked, title) - kept:
+    known, kept = plain_words(f"{asked} {seen} {title}"), plain_words(text)
+    if names_and_numbers(text, title) - known or names_and_numbers(asked, title) - kept:
         return None
     words = set(content_words(asked, "en")) - _POINTING
     return None if words and words.isdisjoint(content_words(text, "en")) else text
@@ -51,15 +51,16 @@ def _still_asks(text: str, asked: str) -> bool:
     return text.endswith(("?", "？")) or (bool(begins) and text.lower().startswith(begins))
 
 
-def _names_and_numbers(text: str, title: str) -> set[str]:
+def names_and_numbers(text: str, title: str = "") -> set[str]:
     """Words with a capital, the first aside, and numbers, folded; the title's own are no news."""
-    found = (word for name in _NAME_OR_NUMBER.findall(text)[_opens_with_capital(text) :] for word in _plain_words(name))
-    return {word for word in found if word.isdigit() or content_words(word, "en")} - _plain_words(title)
+    found = (word for name in _NAME_OR_NUMBER.findall(text)[_opens_with_capital(text) :] for word in plain_words(name))
+    return {word for word in found if word.isdigit() or content_words(word, "en")} - plain_words(title)
 
 
 def _opens_with_capital(text: str) -> int:
     return int(bool(re.match(r"\W*[A-ZÀ-Þ]", text)))
 
 
-def _plain_words(text: str) -> set[str]:
+def plain_words(text: str) -> set[str]:
+    """The words of a text, folded, without possessive endings."""
     return set(re.findall(r"\w+", re.sub(r"['’]s?\b", " ", unaccented(text))))

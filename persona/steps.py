@@ -32,7 +32,7 @@ VARIABLES: Mapping[Step, frozenset[str]] = {
 }
 ANSWER_TOKENS = 160
 _WARMER = 0.4
-_REWRITE_TOKENS, _CHOICE_TOKENS = 120, 16
+REWRITE_TOKENS, _CHOICE_TOKENS = 120, 16
 RANK_FROM = 5  # of 10
 _REMEMBERED = 6  # turns that the rewriter sees
 _ANSWER_SEEN = 300  # characters of each answer that it sees
@@ -95,7 +95,7 @@ class Steps:
             told = conversation(title, past[len(past) - count :])
             return {"name": title, "conversation": told, "question": harmless(question)}
 
-        count = fitting(self._prompts["rewrite"], self._rewrite_model.context_window - _REWRITE_TOKENS, filled, most)
+        count = fitting(self._prompts["rewrite"], self._rewrite_model.context_window - REWRITE_TOKENS, filled, most)
         recent, values = past[len(past) - count :], filled(count)
         schema = {
             "type": "object",
@@ -120,7 +120,7 @@ class Steps:
 
         # a rewrite that fails its check is not asked again: the question as asked is at hand
         found, call = self._ask(
-            "rewrite", self._rewrite_model, values, schema, _REWRITE_TOKENS, parse, again=lambda t: not json_object(t)
+            "rewrite", self._rewrite_model, values, schema, REWRITE_TOKENS, parse, again=lambda t: not json_object(t)
         )
         return found, replace(call, dropped=dropped("turn", "the rewriting", count, most))
 

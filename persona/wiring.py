@@ -8,15 +8,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from persona.errors import PersonaError
-from persona.ingest import Ingest
+from persona.ingest import CHUNKER, Ingest
 from persona.interview import Interview
 from persona.lookup import Lookup
 from persona.ports import ChatModel, ChunkStore, Embedder, History, Library, PageSource
 from persona.prompts import Prompt, load_prompts
-from persona.records import Loaded, ModelStatus, Page, Progress, Step
+from persona.records import Loaded, ModelStatus, Page, Person, Progress, Step
 from persona.retrieval import Gate, load_gate
 from persona.settings import Settings, load_settings
 from persona.steps import VARIABLES, Steps
@@ -133,6 +134,16 @@ class Wiring:
         return Ingest(self.library, self.store, self.embedder)
 
     @cached_property
+    def steps(self) -> Steps:
+        """The model calls of a turn."""
+        return Steps(self.model, self.rewrite_model, self.prompts)
+
+    @cached_property
+    def gates(self) -> Path:
+        """The folder with the gates that the user fitted."""
+        return self.settings.home / "gates"
+
+    @cached_property
     def interview(self) -> Interview:
         """Answers questions."""
         return Interview(
@@ -140,7 +151,7 @@ class Wiring:
             self.history,
             self.store,
             self.embedder,
-            Steps(self.model, self.rewrite_model, self.prompts),
+            self.steps,
             self.gate,
             self.recorded(),
         )
@@ -150,11 +161,15 @@ class Wiring:
         embedder = self.embedder
         base = base_language(language)
         knows = not embedder.languages or base in embedder.languages
-        folder = self.settings.home / "gates"
-        gate = (load_gate(embedder.name, folder) if knows else None) or load_gate("", folder)
+        gate = (load_gate(embedder.name, self.gates) if knows else None) or load_gate("", self.gates)
         if gate is None:
             raise PersonaError("The gate's file is missing. Run `make install` again.")
         return gate
+
+    def is_current(self, person: Person) -> bool:
+        """Whether their index was made by the embedder that is set, from chunks as they are cut now."""
+        build = self.library.build(person.build)
+        return build is not None and (build.embedder, build.chunker) == (self.embedder.name, CHUNKER)
 
     def model_status(self) -> ModelStatus:
         """What answers, and what to do if nothing does. Starts nothing."""
@@ -174,13 +189,13 @@ class Wiring:
             self.lookup.keep(page.picture)
 
     def add_samples(self) -> Iterator[Progress | Loaded]:
-        """Load the samples that are not there yet, or that changed."""
+        """Load the samples that are not there yet, that changed, or whose index is no longer of use."""
         from persona.adapters.markdown import read_markdown, samples
 
         for path in samples():
             page = read_markdown(path, "sample")
             person = self.library.find(page.source, page.api, page.language, page.title)
-            if person is None or person.revision != page.revision:
+            if person is None or person.revision != page.revision or not self.is_current(person):
                 yield from self.ingest.load(page)
 
     def _model(self, name: str) -> ChatModel:

@@ -1,13 +1,15 @@
 """Cases in, figures out: what counts as right, in the first person, whole, and found."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from persona.cases import Case, read_cases
 from persona.errors import InputError, ModelUnreachable
-from persona.evaluation import Examiner, Outcome, as_json, as_outcome, failed, figures
+from persona.evaluation import Examiner, Outcome, figures
 from persona.judging import answered_right, copies, first_person, is_fragment, right_chunks, right_section
 from persona.records import Answer, ChatRequest, Chunk, Source
 from tests.core import ADA, Talk
@@ -205,6 +207,15 @@ def examiner(ada: Talk) -> Examiner:
     return Examiner(ada.wiring.interview, ada.wiring.history, lambda page: ada.person)
 
 
+def test_what_a_search_found_is_kept_to_be_looked_at(examiner):
+    outcome = examiner.search(CASES[1])
+    assert [passage.right for passage in outcome.passages] == [True, False, False, False, False]
+    assert outcome.passages[0].text == ADA["Early life / Schooling"]
+    assert outcome.kept is (outcome.gate >= outcome.threshold)
+    assert outcome.features["ties"] >= 1
+    assert outcome.said.startswith("Early life -> Schooling | ")
+
+
 def test_search_and_gate_are_measured_without_a_model(ada, examiner):
     found = figures([examiner.search(case) for case in CASES])
     assert ada.model.requests == []
@@ -225,7 +236,7 @@ def test_a_turn_is_judged(ada, examiner):
     assert outcome.prompt_tokens > 0
     assert outcome.seconds >= outcome.first_token > 0
     assert outcome.refused_right is None
-    assert not failed(outcome)
+    assert not outcome.failed
 
 
 def test_an_answerer_that_dumps_the_passages_scores_nothing(ada, examiner):
@@ -239,7 +250,7 @@ def test_an_answerer_that_dumps_the_passages_scores_nothing(ada, examiner):
     outcomes = [examiner.ask(case) for case in CASES if case.answerable]
     assert all(outcome.found for outcome in outcomes)
     assert figures(outcomes)["answered_right"] == {"n": 0, "of": 3}
-    assert all(failed(outcome) for outcome in outcomes)
+    assert all(outcome.failed for outcome in outcomes)
 
 
 def test_a_follow_up_is_asked_in_a_thread_with_its_history(ada, examiner):
@@ -264,14 +275,14 @@ def test_an_answer_where_there_is_none_is_wrong(ada, examiner):
     ada.model.otherwise = "I owned a storm glass at the lighthouse."
     outcome = examiner.ask(CASES[6])
     assert outcome.refused_right is False
-    assert failed(outcome)
+    assert outcome.failed
 
 
 def test_a_failed_turn_is_never_right(ada, examiner):
     ada.model.scripts["answer"] += [ModelUnreachable("Start it.")]
     outcome = examiner.ask(FATHER)
     assert (outcome.right, outcome.error, outcome.found) == (False, "Start it.", False)
-    assert failed(outcome)
+    assert outcome.failed
 
 
 # --- figures ---
@@ -331,11 +342,26 @@ def test_no_outcomes_have_no_figures():
     assert figures([]) == {}
 
 
-def test_an_outcome_goes_to_json_and_back():
-    outcome = Outcome("c", "q", ("a", "b"), answerable=True, off_topic=False, right=True, warnings=("w",))
-    written = as_json(outcome)
+def test_an_outcome_goes_to_json_and_back(ada, examiner):
+    ada.model.scripts["answer"] += ["My father was Josiah Marsh."]
+    kind = TypeAdapter(Outcome)
+    outcome = examiner.ask(FATHER)
+    written = json.loads(json.dumps(kind.dump_python(outcome, mode="json", exclude_none=True)))
     assert "refused_right" not in written
-    assert as_outcome(written) == outcome
+    assert written["trace"]["calls"][0]["reply"] == "My father was Josiah Marsh."
+    assert kind.validate_python(written) == outcome
+
+
+def test_a_search_fails_by_its_order_and_by_the_gate():
+    base = Outcome("c", "q", (), answerable=True, off_topic=False, right_first=False, right_top3=True, kept=True)
+    assert not base.failed
+    assert replace(base, right_top3=False).failed
+    assert replace(base, kept=False).failed
+    other = replace(base, answerable=False, right_first=None, right_top3=None)
+    assert not replace(other, kept=False).failed
+    assert not replace(other, kept=True).failed, "a question on the persona may pass, and is refused later"
+    assert replace(other, off_topic=True, kept=True).failed
+    assert replace(base, right_first=True).worth > base.worth > replace(base, right_top3=False).worth
 
 
 # --- files of cases ---

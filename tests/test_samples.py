@@ -152,16 +152,12 @@ def test_follow_ups_have_a_past_and_a_rewrite_that_names_someone(name):
             assert re.search(r"\b(you|your|yours|i|me|my)\b", case["rewrite"].casefold()) is None, case["id"]
 
 
-def test_questions_that_stand_alone_keep_their_words_in_the_rewrite_and_follow_other_talk():
+def test_questions_that_stand_alone_follow_other_talk():
     found = cases("standalone")
     assert len(found) == 40
     for case in found:
         assert case["tags"] == ["stands-alone"]
         assert 2 <= len(case["history"]) / 2 <= 3, case["id"]
-        assert len(case["keep"]) >= 2
-        for word in case["keep"]:
-            assert re.search(rf"\b{re.escape(word)}\b", case["question"]), (case["id"], word)
-            assert re.search(rf"\b{re.escape(word)}\b", case["rewrite"]), (case["id"], word)
 
 
 def test_rewrites_for_tuning_name_the_persona():

@@ -182,6 +182,9 @@ Cases = Annotated[list[Path], typer.Argument(metavar="CASES", help="Files with o
 def evaluate(
     cases: Cases,
     retrieval: Annotated[bool, typer.Option("--retrieval", help="Search and gate only; no model is asked.")] = False,
+    rewrite: Annotated[
+        bool, typer.Option("--rewrite", help="Rewriting only, without pages, beside a plain prompt.")
+    ] = False,
     only: Annotated[str, typer.Option(metavar="TAG", help="Only the cases with this tag.")] = "",
     limit: Annotated[int, typer.Option(min=0, help="At most so many cases.")] = 0,
     json_out: Annotated[
@@ -195,9 +198,17 @@ def evaluate(
     """Run cases and print figures: right answers, right refusals, sources, calls, time."""
     from persona.cli.evaluating import Options, evaluate
 
-    options = Options(retrieval, only, limit, json_out, baseline, tuple(fail_under or ()))
-    if not evaluate(cases, options):
-        raise typer.Exit(1)
+    if retrieval and rewrite:
+        raise typer.BadParameter("--retrieval and --rewrite are two runs; take one of them.")
+    options = Options(
+        mode="retrieval" if retrieval else "rewrite" if rewrite else "turns",
+        only=only,
+        limit=limit,
+        json_out=json_out,
+        baseline=baseline,
+        fail_under=tuple(fail_under or ()),
+    )
+    raise typer.Exit(evaluate(cases, options))
 
 
 @app.command()

@@ -8,7 +8,7 @@ from pathlib import Path
 from persona.calibration import Example, examples, fit_gate, gate_figures
 from persona.cases import read_cases
 from persona.cli import session
-from persona.cli.evaluating import Pages
+from persona.cli.modes import Pages
 from persona.cli.output import say
 from persona.retrieval import Gate
 

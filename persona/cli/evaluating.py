@@ -1,96 +1,82 @@
-"""`eval` and `calibrate`: figures over cases, and the evidence gate fitted to them.
+"""`eval`: figures over cases.
 
-Both work in a data folder of their own (home/eval), so that nobody's threads are touched. A run that is interrupted
-keeps what it has, and goes on there when it is started again with the same cases, settings and prompts.
+It works in a data folder of its own (home/eval), so that nobody's threads are touched. A run that is interrupted keeps
+what it has, and goes on there when it is started again with the same cases, prompts and settings.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pydantic import TypeAdapter
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
 from persona.cases import Case, read_cases
 from persona.cli import session
+from persona.cli.modes import Judged, Mode, ModeName, Rewrites, Turns
 from persona.cli.output import err, line, note, out, say
+from persona.cli.runs import Report, outcomes, read_report
 from persona.errors import InputError
-from persona.evaluation import Examiner, Outcome, as_json, as_outcome, failed, figures
-from persona.records import Choice, Loaded, Person, now
+from persona.figures import Figures, amount, level, share
 
-if TYPE_CHECKING:
-    from persona.wiring import Wiring
+_SHOWN = 160  # characters of what came of a case
+_SPEED_OVER = 3600.0  # seconds; the time left is told from cases that may take half a minute each
+_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What `eval` was asked for."""
 
-    retrieval: bool
-    only: str
-    limit: int
-    json_out: Path | None
-    baseline: Path | None
-    fail_under: tuple[str, ...]
+    mode: ModeName = "turns"
+    only: str = ""
+    limit: int = 0
+    json_out: Path | None = None
+    baseline: Path | None = None
+    fail_under: tuple[str, ...] = ()
 
 
-def evaluate(paths: Sequence[Path], options: Options) -> bool:
-    """Run the cases and print what came of them; whether every figure is as high as --fail-under asks."""
-    cases = _chosen(read_cases(paths), options)
+def evaluate(paths: Sequence[Path], options: Options) -> int:
+    """Run the cases and print what came of them. The exit code: 1 under --fail-under, 130 if it was interrupted."""
+    bounds = _bounds(options.fail_under)
+    old = read_report(options.baseline) if options.baseline else None
+    cases = read_cases(paths)
     wiring = session.make_eval_wiring()
-    pages = Pages(wiring)
-    run = _described(wiring, cases, options)
-    outcomes = _known(options.json_out, run)
-    examiner = Examiner(wiring.interview, wiring.history, pages.person)
-    todo = [case for case in cases if case.id not in {o.id for o in outcomes}]
-    try:
-        for case in _drawn(todo, len(outcomes)):
-            outcomes.append(examiner.search(case) if options.retrieval else examiner.ask(case))
-            _write(options.json_out, run, outcomes, pages, complete=len(outcomes) == len(cases))
-    except KeyboardInterrupt:
+    if options.mode == "rewrite":
+        return _evaluate(Rewrites(wiring), paths, cases, options, bounds, old)
+    return _evaluate(Turns(wiring, searching=options.mode == "retrieval"), paths, cases, options, bounds, old)
+
+
+def _evaluate(
+    mode: Mode[Judged],
+    paths: Sequence[Path],
+    cases: Sequence[Case],
+    options: Options,
+    bounds: Mapping[str, float],
+    old: dict[str, Any] | None,
+) -> int:
+    cases = _chosen([case for case in cases if mode.takes(case)], options)
+    report = Report(options.json_out, _described(mode, paths, cases, options), mode.kind)
+    earlier = _earlier(mode, options.baseline, old)
+    made = report.known()
+    complete = _run(mode, cases, made, report)
+    figures = mode.figures(made)
+    _print_figures(figures, old)
+    _print_failures(made)
+    if old:
+        _print_changes(made, earlier)
+    if not complete:
         kept = f" They are in {options.json_out}; the same command goes on there." if options.json_out else ""
-        note(f"Interrupted after {len(outcomes)} of {len(cases)} cases.{kept}")
-    _print(outcomes, _read(options.baseline) if options.baseline else None)
-    return _high_enough(figures(outcomes), options.fail_under)
-
-
-class Pages:
-    """Finds the person of a page, loading the page when it is first asked for."""
-
-    def __init__(self, wiring: Wiring) -> None:
-        self._wiring = wiring
-        self._found: dict[str, Person] = {}
-
-    def person(self, title: str) -> str:
-        """The id. Raises InputError when there is no such page."""
-        if title not in self._found:
-            self._found[title] = self._stored(title) or self._load(title)
-        return self._found[title].id
-
-    def revisions(self) -> dict[str, str]:
-        """Which revision of each page was asked."""
-        return {title: person.revision for title, person in self._found.items()}
-
-    def _stored(self, title: str) -> Person | None:
-        return next((person for person in self._wiring.library.people() if person.title == title), None)
-
-    def _load(self, title: str) -> Person:
-        for _ in self._wiring.add_samples():
-            pass
-        if person := self._stored(title):
-            return person
-        note(f"loading {title}")
-        page = self._wiring.wiki.fetch(title, self._wiring.settings.language)
-        if isinstance(page, Choice):
-            raise InputError(f"The cases speak of “{title}”, and there is no such page. Correct them.")
-        return next(e.person for e in self._wiring.ingest.load(page) if isinstance(e, Loaded))
+        note(f"Interrupted after {len(made)} of {len(cases)} cases.{kept}")
+        return _INTERRUPTED
+    return 0 if _high_enough(figures["figures"], bounds) else 1
 
 
 def _chosen(cases: Sequence[Case], options: Options) -> list[Case]:
@@ -101,112 +87,85 @@ def _chosen(cases: Sequence[Case], options: Options) -> list[Case]:
     return found
 
 
-def _described(wiring: Wiring, cases: Sequence[Case], options: Options) -> dict[str, Any]:
+def _described(mode: Mode[Judged], paths: Sequence[Path], cases: Sequence[Case], options: Options) -> dict[str, Any]:
     """What makes a run that run: with the same of these it can be repeated, and gone on with."""
-    digest = hashlib.sha256("\n".join(map(repr, cases)).encode()).hexdigest()[:12]
-    described: dict[str, Any] = {"mode": "retrieval" if options.retrieval else "turns", "case_set": digest}
-    described["embedder"] = wiring.embedder.name
-    if not options.retrieval:
-        described["prompts"] = {step: prompt.sha for step, prompt in wiring.prompts.items()}
-        described["settings"] = wiring.recorded()
-    return described
-
-
-def _known(path: Path | None, run: dict[str, Any]) -> list[Outcome]:
-    """The outcomes of the same run, if it was interrupted."""
-    stored = _read(path) if path and path.is_file() else {}
-    same = stored.get("run") == run and not stored.get("complete")
-    found = [as_outcome(value) for value in stored.get("cases", [])] if same else []
-    if found:
-        note(f"Going on after {len(found)} cases that are in {path}.")
-    return found
-
-
-def _drawn(cases: Sequence[Case], done: int) -> Iterator[Case]:
-    """The cases one by one, with a bar and the time left on a terminal."""
-    if not err().is_terminal:
-        yield from cases
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=err()) as bar:
-        task = bar.add_task("asking", total=done + len(cases), completed=done)
-        for case in cases:
-            yield case
-            bar.advance(task)
-
-
-def _write(
-    path: Path | None, run: dict[str, Any], outcomes: Sequence[Outcome], pages: Pages, *, complete: bool
-) -> None:
-    if path is None:
-        return
-    value = {
-        "run": run,
-        "pages": pages.revisions(),
-        "written_at": now().isoformat(timespec="seconds"),
-        "complete": complete,
-        "figures": figures(outcomes),
-        "cases": [as_json(outcome) for outcome in outcomes],
+    return {
+        "mode": options.mode,
+        "files": [path.name for path in paths],
+        "only": options.only,
+        "case_set": hashlib.sha256("\n".join(map(repr, cases)).encode()).hexdigest()[:12],
+        "version": version("persona"),
+        **mode.described(cases),
     }
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    os.replace(unfinished, path)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _earlier(mode: Mode[Judged], path: Path | None, old: dict[str, Any] | None) -> dict[str, Judged]:
+    """The baseline's cases by their id."""
+    return {one.id: one for one in outcomes(path, old, TypeAdapter(mode.kind))} if path and old else {}
+
+
+def _run(mode: Mode[Judged], cases: Sequence[Case], made: list[Judged], report: Report[Judged]) -> bool:
+    """The cases that are not made yet, one by one, each kept as it comes; whether all of them were reached."""
+    known = {one.id for one in made}
+    todo = [case for case in cases if case.id not in known]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Bar(*columns, console=err(), disable=not err().is_terminal, speed_estimate_period=_SPEED_OVER)
+    report.write(made, mode.figures(made), complete=False)  # a file that cannot be written is told before the work
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is no report of an earlier run ({error}). Name another file.") from error
-    return value if isinstance(value, dict) else {}
+        with bar:
+            for case in bar.track(todo, total=len(cases), completed=len(made), description="asking"):
+                made.append(mode.run(case))
+                whole = len(made) == len(cases) and not any(one.error for one in made)
+                report.write(made, mode.figures(made), complete=whole)
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
-def _print(outcomes: Sequence[Outcome], old: dict[str, Any] | None) -> None:
-    before = old.get("figures", {}) if old else {}
-    table = Table("Figure", "Count", "Share", *(["Before"] if old else []), box=None, pad_edge=False)
-    for name, value in figures(outcomes).items():
-        row = [name.replace("_", " "), _count(value), _share(value)]
-        table.add_row(*row, *([f"{_count(before.get(name))} {_share(before.get(name))}".strip()] if old else []))
+def _print_figures(figures: Mapping[str, Figures], old: Mapping[str, Any] | None) -> None:
+    plain, before = figures.get("plain"), (old or {}).get("figures", {})
+    more = [*(["Plain prompt", "Share"] if plain else []), *(["Before"] if old else [])]
+    table = Table("Figure", "Count", "Share", *more, box=None, pad_edge=False)
+    for name, value in figures["figures"].items():
+        row = [name.replace("_", " "), amount(value), share(value)]
+        if plain:
+            row += [amount(plain.get(name)), share(plain.get(name))]
+        if old:
+            row.append(f"{amount(before.get(name))} {share(before.get(name))}".strip())
+        table.add_row(*row)
     out().print(table)
-    for outcome in outcomes:
-        if failed(outcome):
-            said = outcome.error or outcome.answer or outcome.reason
-            say(f"{outcome.id}  {line(outcome.question)}  [{outcome.stage or 'no turn'}]  {line(said)[:160]}")
-    if old:
-        _print_changes(outcomes, old)
 
 
-def _print_changes(outcomes: Sequence[Outcome], old: dict[str, Any]) -> None:
+def _print_failures(made: Sequence[Judged]) -> None:
+    for one in made:
+        if one.failed:
+            stage = getattr(one, "stage", "")
+            say(f"{one.id}  {line(one.question)}  {f'[{stage}]  ' if stage else ''}{line(one.said)[:_SHOWN]}")
+
+
+def _print_changes(made: Sequence[Judged], earlier: Mapping[str, Judged]) -> None:
     """Which cases are better, worse or only answered in other words."""
-    earlier = {o.id: o for o in map(as_outcome, old.get("cases", []))}
-    for title, chosen in (
-        ("better", lambda a, b: failed(a) and not failed(b)),
-        ("worse", lambda a, b: failed(b) and not failed(a)),
-        ("changed", lambda a, b: failed(a) == failed(b) and a.answer != b.answer),
-    ):
-        ids = [o.id for o in outcomes if o.id in earlier and chosen(earlier[o.id], o)]
+    pairs = [(one.id, earlier[one.id], one) for one in made if one.id in earlier]
+    better = [name for name, before, after in pairs if after.worth > before.worth]
+    worse = [name for name, before, after in pairs if after.worth < before.worth]
+    changed = [name for name, before, after in pairs if after.worth == before.worth and after.said != before.said]
+    for title, ids in (("better", better), ("worse", worse), ("changed", changed)):
         say(f"{title}: {len(ids)}  {' '.join(ids)}")
 
 
-def _count(value: Any) -> str:  # noqa: ANN401 - a count or a number
-    return f"{value['n']} of {value['of']}" if isinstance(value, dict) else "" if value is None else f"{value:g}"
+def _bounds(terms: Sequence[str]) -> dict[str, float]:
+    """Each NAME=VALUE."""
+    try:
+        return {name: float(value) for name, _, value in (term.partition("=") for term in terms)}
+    except ValueError as error:
+        raise InputError("--fail-under takes NAME=VALUE, as in answered_right=0.8.") from error
 
 
-def _share(value: Any) -> str:  # noqa: ANN401
-    return f"{value['n'] / value['of']:.3f}" if isinstance(value, dict) and value["of"] else ""
-
-
-def _high_enough(found: dict[str, Any], wanted: Sequence[str]) -> bool:
-    """Each NAME=VALUE: a share for counts, the number itself otherwise."""
-    fine = True
-    for term in wanted:
-        name, _, text = term.partition("=")
-        try:
-            bound, value = float(text), found[name]
-        except (ValueError, KeyError) as error:
-            raise InputError(f"--fail-under takes NAME=VALUE with one of: {', '.join(found)}.") from error
-        reached = value["n"] / value["of"] if isinstance(value, dict) else value
-        if reached < bound:
-            note(f"{name} is {reached:.3f}, and {bound:g} was asked for.", style="red")
-            fine = False
-    return fine
+def _high_enough(figures: Figures, bounds: Mapping[str, float]) -> bool:
+    """Whether each share, or number, reaches its bound."""
+    if missing := bounds.keys() - figures.keys():
+        raise InputError(f"This run has no figure {', '.join(sorted(missing))}. There are: {', '.join(figures)}.")
+    low = {name: bound for name, bound in bounds.items() if level(figures[name]) < bound}
+    for name, bound in low.items():
+        note(f"{name} is {level(figures[name]):.3f}, and {bound:g} was asked for.", style="red")
+    return not low

@@ -33,12 +33,12 @@ def make_wiring() -> Wiring:
 
 
 def make_eval_wiring() -> Wiring:
-    """The same over a data folder of its own within the user's; the built-in model's process is shared."""
+    """The same over a data folder of its own within the user's; the gates and the built-in model's process are shared."""
     from persona.wiring import Wiring
 
     usual = make_wiring()
     settings = usual.settings.model_copy(update={"home": usual.settings.home / "eval"})
-    return Wiring(settings, builtin=usual.builtin)
+    return Wiring(settings, builtin=usual.builtin, gates=usual.gates)
 
 
 def find_person(library: Library, word: str) -> Person:

@@ -1,0 +1,80 @@
+"""What a run of `eval` writes and what it finds of an earlier one.
+
+A run is described by all that makes its figures what they are: cases, pages' revisions, embedder, gates, prompts, model,
+settings. Only what was written under the same description is gone on with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from persona.cli.output import note
+from persona.errors import InputError
+from persona.records import now
+
+Outcome = TypeVar("Outcome")
+Run = Mapping[str, Any]
+
+
+class Report(Generic[Outcome]):
+    """The file that a run is written to, case after case; without a path nothing is kept."""
+
+    def __init__(self, path: Path | None, run: Run, kind: type[Outcome]) -> None:
+        self._path, self._run, self._kind = path, run, TypeAdapter(kind)
+
+    def known(self) -> list[Outcome]:
+        """The outcomes of the same run, if it broke off; those that ended in an error are to be asked again."""
+        if self._path is None or not self._path.is_file():
+            return []
+        stored = read_report(self._path)
+        if stored.get("complete"):
+            return []
+        if changed := [name for name in self._run if stored.get("run", {}).get(name) != self._run[name]]:
+            note(f"{self._path} holds an earlier run with other {', '.join(changed)}; this one starts anew.")
+            return []
+        found = [one for one in outcomes(self._path, stored, self._kind) if not getattr(one, "error", "")]
+        note(f"Going on after {len(found)} cases that are in {self._path}.")
+        return found
+
+    def write(self, made: Sequence[Outcome], figures: Mapping[str, Any], *, complete: bool) -> None:
+        """All of it, in one step, so that a killed run leaves the last whole one."""
+        if self._path is None:
+            return
+        value = {
+            "run": self._run,
+            "written_at": now().isoformat(timespec="seconds"),
+            "complete": complete,
+            **figures,
+            "cases": [self._kind.dump_python(one, mode="json", exclude_none=True) for one in made],
+        }
+        unfinished = self._path.with_name(self._path.name + ".part")
+        try:
+            unfinished.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            os.replace(unfinished, self._path)
+        except OSError as error:
+            raise InputError(f"{self._path} cannot be written ({error}). Name another file.") from error
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """An earlier run. Raises InputError if the file is none."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is no report of an earlier run ({error}). Name another file.") from error
+    if not isinstance(value, dict) or not isinstance(value.get("cases"), list):
+        raise InputError(f"{path} is no report of an earlier run. Name another file.")
+    return value
+
+
+def outcomes(path: Path, stored: Mapping[str, Any], kind: TypeAdapter[Outcome]) -> list[Outcome]:
+    """The cases of an earlier run. Raises InputError if they are of another mode or another program."""
+    try:
+        return [kind.validate_python(value) for value in stored["cases"]]
+    except ValidationError as error:
+        raise InputError(f"{path} holds a run of another kind ({error.error_count()} differences).") from error
