@@ -122,6 +122,9 @@ class Library(Protocol):
     def person(self, person: str) -> Person | None:
         """The person of that id who can be interviewed."""
 
+    def known(self, person: str) -> Person | None:
+        """The person of that id, also one who was deleted: then without build and revision."""
+
     def find(self, source: str, api: str, language: str, title: str) -> Person | None:
         """The person of that page, who can be interviewed."""
 

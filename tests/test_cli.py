@@ -324,6 +324,41 @@ def checks(line: Line, code: int = 0) -> dict[str, dict[str, object]]:
     return {check["name"]: check for check in told["checks"]}
 
 
+# --- export ---
+
+
+def test_a_thread_is_exported_as_markdown_and_as_json(line: Line) -> None:
+    line.load()
+    line.model.replies.append(PAID_ANSWER)
+    thread = line.json("ask", "Ilse Körvin", PAID)["thread"]
+    written = line.run("export", thread)
+    assert written.exit_code == 0
+    assert written.stdout.startswith("# An interview with Ilse Körvin\n")
+    assert f"**{PAID}**\n\n{PAID_ANSWER}[^1]" in written.stdout
+    assert "[^1]: Ilse Körvin, “" in written.stdout
+    known = json.loads(line.run("export", thread[:8], "--format", "json").stdout)
+    assert known["thread"]["id"] == thread
+    assert [turn["question"]["asked"] for turn in known["turns"]] == [PAID]
+    assert known["turns"][0]["trace"]["calls"][0]["messages"]
+
+
+def test_a_thread_with_somebody_deleted_is_exported_under_their_name(line: Line) -> None:
+    line.load()
+    thread = line.json("ask", "Ilse Körvin", "Hello!")["thread"]
+    line.run("delete", "Ilse Körvin", "--yes")
+    assert line.run("export", thread).stdout.startswith("# An interview with Ilse Körvin\n")
+
+
+@pytest.mark.parametrize("word", ["nowhere", "", "ab"])
+def test_a_thread_that_is_not_there_is_an_error_that_lists_those_that_are(line: Line, word: str) -> None:
+    line.load()
+    thread = line.json("ask", "Ilse Körvin", "Hello!")["thread"]
+    result = line.run("export", word)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert f"{thread}  Hello!" in result.stderr
+
+
 def test_the_doctor_says_what_is_set_up_and_a_missing_wiki_or_ollama_is_no_error(line: Line) -> None:
     found = checks(line)
     states = {name: check["state"] for name, check in found.items()}

@@ -320,6 +320,14 @@ def test_who_is_deleted_can_no_longer_be_found(store: Store) -> None:
     assert store.chunks(build.id) == []
 
 
+def test_who_was_deleted_is_still_known_by_name(store: Store) -> None:
+    person, _ = load(store)
+    assert store.known(person.id) == person
+    store.delete(person.id)
+    assert store.known(person.id) == replace(person, revision="", build="")
+    assert store.known(new_id()) is None
+
+
 def test_deleting_nobody_changes_nothing(store: Store) -> None:
     person, _ = load(store)
     store.delete(new_id())

@@ -308,13 +308,13 @@ def test_the_button_on_a_card_opens_the_interview() -> None:
 # --- interview ---
 
 
-def test_an_interview_begins_with_a_greeting_and_three_questions(engine: Engine, odile: str) -> None:
+def test_an_interview_begins_with_a_greeting_and_questions_on_the_page(engine: Engine, odile: str) -> None:
     at = interview_page(person=odile)
 
     assert [title.value for title in at.title] == ["Odile Maren"]
     labels = [button.label.replace("\\", "") for button in at.button]
     assert "Who are you?" in labels
-    assert sum("What can you tell me about" in label for label in labels) == 2
+    assert {"What was your childhood like?", "How did you spend your later years?"} <= set(labels)
     assert engine.history.threads() == []
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, exists, insert, select, update
+from sqlalchemy import Connection, Select, delete, exists, func, insert, select, update
 
 from persona.adapters.connections import Connections
 from persona.adapters.history import DatabaseHistory
@@ -45,6 +45,12 @@ class Database(DatabaseHistory):
     def person(self, person: str) -> Person | None:
         """The person of that id who can be interviewed."""
         return self._one(Person, _interviewable.where(people.c.id == person))
+
+    def known(self, person: str) -> Person | None:
+        """The person of that id, also one who was deleted: then without build and revision."""
+        columns = (func.coalesce(column, "").label(column.name) for column in PERSON)
+        wanted = select(*columns).select_from(people.outerjoin(builds, people.c.build == builds.c.id))
+        return self._one(Person, wanted.where(people.c.id == person))
 
     def find(self, source: str, api: str, language: str, title: str) -> Person | None:
         """The person of that page, who can be interviewed."""

@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -152,6 +153,26 @@ def chat(
     from persona.cli.chat import chat
 
     chat(_typed(person), _typed(thread))
+
+
+class Form(StrEnum):
+    """How a thread is written."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+@app.command()
+def export(
+    thread: Annotated[str, typer.Argument(metavar="THREAD", help="The id, or its first 6 or more digits.")],
+    form: Annotated[
+        Form, typer.Option("--format", help="Markdown to publish, or JSON with all branches and traces.")
+    ] = Form.MARKDOWN,
+) -> None:
+    """Write a thread to standard output."""
+    from persona.cli.exporting import export
+
+    export(_typed(thread), form.value)
 
 
 @app.command()

@@ -10,6 +10,7 @@ import streamlit as st
 from persona.errors import InputError, PersonaError
 from persona.interview import LONGEST_QUESTION
 from persona.records import Build, Person, Thread, Turn
+from persona.suggestions import suggestions
 from persona.talk import phrases
 from persona.ui import asking, pages, state
 from persona.ui.about import badge
@@ -17,7 +18,6 @@ from persona.ui.guard import guarded
 from persona.ui.model_line import model_line
 from persona.ui.sidebar import sidebar
 from persona.ui.state import Engine
-from persona.ui.suggest import suggestions
 from persona.ui.text import plain
 from persona.ui.turns import PERSONA, ended_turn, question, running_turn
 
@@ -96,7 +96,7 @@ def _interview(engine: Engine, person: Person, build: Build, thread: str) -> Non
     _turns(engine, thread, path)
     _waiting(thread, trouble)
     if not path and not asking.held(thread):
-        _suggestions(person, build, thread)
+        _suggestions(engine, person, thread)
 
 
 def _placeholder(person: Person) -> str:
@@ -121,10 +121,11 @@ def _greeting(person: Person) -> None:
         st.text(phrases(person.language).hello.replace("{name}", person.title))
 
 
-def _suggestions(person: Person, build: Build, thread: str) -> None:
+def _suggestions(engine: Engine, person: Person, thread: str) -> None:
     st.caption("For instance:")
+    asked = suggestions(engine.library.chunks(person.build), person.title, person.language)
     with st.container(horizontal=True):
-        for number, text in enumerate(suggestions(build, person.language)):
+        for number, text in enumerate(asked):
             st.button(plain(text), key=f"suggest-{thread}-{number}", on_click=asking.hold, args=(thread, text))
 
 
