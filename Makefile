@@ -1,6 +1,9 @@
 # make run    sets everything up and opens the app          (EXTRAS= leaves the built-in model's gigabyte out)
 # make test   sets up and runs the tests
 # make lint   checks style, types and the direction of imports
+# make bench CASES=FILE OUT=FILE [AGAINST=plain,llamaindex]    a turn here and elsewhere; hours with the built-in model
+# make load-bench [PAGE=TITLE]    loading a page beside Chroma's own add
+# make scale                      a full library beside an empty one
 PYTHON ?= python3
 EXTRAS ?= builtin
 VENV := .venv
@@ -9,7 +12,7 @@ LOCKS := requirements.lock $(if $(EXTRAS),requirements-$(EXTRAS).lock)
 INSTALLED := $(VENV)/.installed-$(if $(EXTRAS),$(EXTRAS),plain)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: install run test lint lock
+.PHONY: install run test lint bench load-bench scale lock
 
 install: $(INSTALLED)
 
@@ -37,6 +40,20 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# What the plain pipeline comes to on a page of 35,000 characters in 23 sections; for another, set what is right there or nothing.
+PLAIN_CALLS ?= 11-13
+PLAIN_TOKENS ?= 4500-5700
+AGAINST ?= plain,llamaindex
+bench: $(VENV)/.installed-dev
+	@test -n "$(CASES)" -a -n "$(OUT)" || { echo "Name the cases and the report: make bench CASES=cases.jsonl OUT=report.json"; exit 2; }
+	$(BIN)/python -m tests.bench "$(CASES)" "$(OUT)" --against "$(AGAINST)" --plain-calls "$(PLAIN_CALLS)" --plain-tokens "$(PLAIN_TOKENS)" $(if $(SERVER),--server "$(SERVER)")
+
+load-bench: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.bench.loading $(if $(PAGE),"$(PAGE)")
+
+scale: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.bench.scale
 
 # New pins, with uv. The build's own needs are pinned too, so that the project installs without fetching anything else.
 COMPILE := uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet

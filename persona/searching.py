@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from persona.errors import IndexMismatch
 from persona.ports import ChunkStore, Embedder, Vectors
@@ -25,13 +26,28 @@ class Subject:
     searcher: Searcher
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Found:
-    """What a search gave: candidates, best first, the gate's features, and the cosine of each window by its id."""
+    """What a search gave; ranked, and looked at by the gate, only when that is asked for."""
 
-    candidates: list[Candidate]
-    features: Mapping[str, float]
-    windows: Mapping[str, float]
+    index: PageIndex
+    question: str
+    signals: Signals
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """All passages that any view knows, best first."""
+        return rank(self.index, self.question, self.signals)
+
+    @cached_property
+    def features(self) -> Mapping[str, float]:
+        """What the gate looks at."""
+        return features(self.index, self.question, self.signals)
+
+    @property
+    def windows(self) -> Mapping[str, float]:
+        """The cosine of each window by its id."""
+        return self.signals.windows
 
 
 class Searcher:
@@ -46,7 +62,7 @@ class Searcher:
             )
 
     def search(self, question: str) -> Found:
-        """All candidates, best first, with what the gate looks at."""
+        """The nearest vectors of the question, as it names the persona and as it was asked."""
         title, language = self.index.title, self.index.language
         searched, asked = self._embedder.embed([with_name(question, title, language), with_you(question, title)])
         signals = Signals(
@@ -55,7 +71,7 @@ class Searcher:
             asked_cosine=max(dict(self._nearest(asked, "chunk", 1)).values(), default=0.0),
             asked_window=max(dict(self._nearest(asked, "window", 1)).values(), default=0.0),
         )
-        return Found(rank(self.index, question, signals), features(self.index, question, signals), signals.windows)
+        return Found(self.index, question, signals)
 
     def features(self, question: str) -> Mapping[str, float]:
         """What the gate looks at."""

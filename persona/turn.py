@@ -30,7 +30,7 @@ from persona.records import (
     Working,
 )
 from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, with_you
-from persona.searching import Subject
+from persona.searching import Found, Subject
 from persona.sources import invented_quotation, is_supported, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.text import base_language, sentences
@@ -127,23 +127,25 @@ class TurnRun:
     def _page(self) -> Iterator[Event]:
         yield Working(f"searching the page of {self._person.title}")
         with self._timed("search"):
-            candidates = self._look()
-        if not self._searcher.gate.passes(self._gate):
+            found = self._searcher.search(self.question.standalone)
+        if not self._passes_gate(found):
             self._attempts.append(Attempt("refused", (), "the gate found no tie to the page"))
             yield from self._refuse("nothing on the page is about this")
             return
+        with self._timed("search"):
+            candidates = found.candidates
+        self._windows = found.windows
         for stage in (self._nearest_first, self._section, self._ranked, self._ngrams):
             yield from stage(candidates)
             if self.answer:
                 return
         yield from self._refuse("the page speaks of related things but does not answer this")
 
-    def _look(self) -> list[Candidate]:
+    def _passes_gate(self, found: Found) -> bool:
         gate = self._searcher.gate
-        found = self._searcher.search(self.question.standalone)
-        self._windows = found.windows
-        self._gate = {**found.features, "score": gate.score(found.features), "threshold": gate.threshold}
-        return found.candidates
+        with self._timed("gate"):
+            self._gate = {**found.features, "score": gate.score(found.features), "threshold": gate.threshold}
+            return gate.passes(found.features)
 
     def _nearest_first(self, candidates: list[Candidate]) -> Iterator[Event]:
         """The passages that vectors and n-grams together put first, ranked by no model."""

@@ -93,7 +93,9 @@ class OpenAIStyleServer(LoopbackServer):
         exchange.begin("text/event-stream")
         exchange.chunk(_event({**head, "choices": [_choice({"role": "assistant", "content": None})]}))
         for number, delta in enumerate(deltas):
-            exchange.chunk(_event({**head, "choices": [_choice(delta)]}))
+            so_far = self._spent(exchange.body, reply, number + 1)["timings"]
+            timed = {"timings": so_far} if exchange.body.get("timings_per_token") else {}
+            exchange.chunk(_event({**head, "choices": [_choice(delta)], **timed}))
             if number == 0 and reply.go_on:
                 reply.go_on.wait(10)
         if reply.broken:

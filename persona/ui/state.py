@@ -149,7 +149,8 @@ class Engine:
         latest = [thread.person for thread in self.history.threads()[:1]]
         for person in latest or [person.id for person in self.library.people()[:1]]:
             if self.library.person(person):
-                self._wiring.interview.subject(person).searcher.search("Who are you?")
+                found = self._wiring.interview.subject(person).searcher.search("Who are you?")
+                _ = found.features, found.candidates  # the n-grams are made ready, too
 
     def _warm_builtin(self) -> None:
         status = self._status
