@@ -24,6 +24,7 @@ from persona.text import is_blank, storable
 from persona.turn import TurnRun
 
 LONGEST_QUESTION = 2000  # characters
+_OTHER_ANSWER = 0.8  # temperature of another answer to the same question: at none it would be the same one
 _INDEXES = 8  # pages kept ready
 _log = logging.getLogger(__name__)
 
@@ -105,7 +106,12 @@ class Interview:
     ) -> Generator[Event, None, None]:
         """The turn; once more from its start if a load replaced the index meanwhile, which is before any answer."""
         past = self._history.path(turn.parent) if turn.parent else []
-        runs.append(TurnRun(self.subject(person), self._steps, turn, past, cancelled))
+        warmth = _OTHER_ANSWER if self._answered_before(turn) else 0.0
+
+        def run() -> TurnRun:
+            return TurnRun(self.subject(person), self._steps, turn, past, cancelled, warmth)
+
+        runs.append(run())
         try:
             yield from runs[-1].events()
         except MissingBuild:
@@ -113,10 +119,15 @@ class Interview:
         else:
             return
         try:
-            runs.append(TurnRun(self.subject(person), self._steps, turn, past, cancelled))
+            runs.append(run())
             yield from runs[-1].events()
         except MissingBuild as error:
             raise MissingBuild("The index of this page is gone from the vector store. Load the page again.") from error
+
+    def _answered_before(self, turn: Turn) -> bool:
+        """Whether the same was asked at the same place: then another answer is wanted."""
+        others = (other for other in self._history.turns(turn.thread) if other.parent == turn.parent)
+        return any(other.question.asked == turn.question.asked and other.answer for other in others)
 
     def subject(self, person: str) -> Subject:
         """Everything that a turn needs to know of a person. Raises InputError, IndexMismatch."""

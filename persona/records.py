@@ -230,6 +230,7 @@ class ModelCall:
     tries: int
     error: str = ""
     dropped: tuple[str, ...] = ()  # what did not fit the context
+    temperature: float = 0.0
 
 
 # --- a turn ---
@@ -306,6 +307,7 @@ class Answer:
     reason: str = ""
     sources: tuple[Source, ...] = ()
     warnings: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()  # names and numbers of the text that no source holds; warned of too
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,17 +75,23 @@ class Steps:
         rewrite_model: ChatModel,
         prompts: Mapping[Step, Prompt],
         broken_off: Callable[[ModelCall], None] = lambda _: None,
+        warmth: float = 0.0,
     ) -> None:
-        """`broken_off` is given each call that ended in an error before that is raised; but `answer` has it in its Reply."""
-        self.model, self._rewrite_model, self._prompts = model, rewrite_model, prompts
-        self._broken_off = broken_off
+        """`broken_off` is given each call that ended in an error before that is raised; but `answer` has it in its Reply.
 
-    def for_turn(self, cancelled: Callable[[], bool] | None, broken_off: Callable[[ModelCall], None]) -> Steps:
+        `warmth` is the temperature of answers.
+        """
+        self.model, self._rewrite_model, self._prompts = model, rewrite_model, prompts
+        self._broken_off, self._warmth = broken_off, warmth
+
+    def for_turn(
+        self, cancelled: Callable[[], bool] | None, broken_off: Callable[[ModelCall], None], warmth: float
+    ) -> Steps:
         """The same steps, whose calls raise Stopped as soon as the turn is cancelled."""
-        if cancelled is None:
-            return Steps(self.model, self._rewrite_model, self._prompts, broken_off)
-        model, rewrite_model = Stoppable(self.model, cancelled), Stoppable(self._rewrite_model, cancelled)
-        return Steps(model, rewrite_model, self._prompts, broken_off)
+        model, rewrite_model = self.model, self._rewrite_model
+        if cancelled is not None:
+            model, rewrite_model = Stoppable(model, cancelled), Stoppable(rewrite_model, cancelled)
+        return Steps(model, rewrite_model, self._prompts, broken_off, warmth)
 
     def rewrite(self, title: str, past: Sequence[Turn], question: str) -> tuple[Rewrite | None, ModelCall]:
         """The question in the third person, naming the persona; None when the reply fails a check."""
@@ -193,7 +199,7 @@ class Steps:
     def _stream(self, prompt: Prompt, messages: tuple[Message, ...], reply: Reply, attempt: int) -> Iterator[str]:
         began = time.monotonic()
         # the second time a little warmer, since the same words at no heat give the same reply
-        heat = 0.0 if attempt == 1 else _WARMER
+        heat = self._warmth if attempt == 1 else max(self._warmth, _WARMER)
         request = ChatRequest(messages, ANSWER_TOKENS, stop=_STOP, stream=True, temperature=heat)
         usage, cut, failed = Usage(), False, ""
         with closing(cast("Generator[Delta, None, None]", self.model.chat(request))) as deltas:
@@ -213,7 +219,7 @@ class Steps:
             finally:
                 reply.found, reply.text, reply.cut = stream.found, stream.text, cut
                 call = _call("answer", self.model, prompt, messages, stream.reply, usage, began, attempt)
-                reply.call = replace(call, error=failed)
+                reply.call = replace(call, error=failed, temperature=heat)
 
     def _ask(
         self,

@@ -54,13 +54,15 @@ class TurnRun:
         turn: Turn,
         past: Sequence[Turn],
         cancelled: Callable[[], bool] | None = None,
+        warmth: float = 0.0,
     ) -> None:
+        """`warmth` is how freely the answer is worded; more than nothing gives other answers to the same question."""
         self._person, self._build, self._searcher = subject.person, subject.build, subject.searcher
         self._past = past
         self.question: Question = turn.question
         self.answer: Answer | None = None
         self._calls: list[ModelCall] = []
-        self._steps = steps.for_turn(cancelled, self._calls.append)
+        self._steps = steps.for_turn(cancelled, self._calls.append, warmth)
         self._attempts: list[Attempt] = []
         self._dropped: list[str] = []
         self._gate: dict[str, float] = {}
@@ -279,11 +281,12 @@ class TurnRun:
         ranked = sorted(evidence, key=lambda item: -item.score)
         sources = make_sources(self._build, ranked, said, self._person.language)
         allowed = f"{self.question.standalone} {self.question.asked} {self._person.title}"
-        warnings = [f"“{name}” is in no source" for name in unsupported(said, passages, allowed, self._person.language)]
+        missing = unsupported(said, passages, allowed, self._person.language)
+        warnings = [f"“{name}” is in no source" for name in missing]
         if cut:
             warnings.append("the answer was cut for length")
         warnings += self._trimmed()
-        self.answer = Answer(said, True, stage, sources=sources, warnings=tuple(warnings))
+        self.answer = Answer(said, True, stage, sources=sources, warnings=tuple(warnings), unsupported=missing)
 
     def _say(self, text: str, stage: Stage) -> Iterator[Event]:
         self.answer = Answer(text, True, stage)

@@ -111,6 +111,7 @@ def test_names_and_numbers_that_are_in_no_source_are_warned_of(ada):
     assert any("Leeds" in warning for warning in turn.answer.warnings)
     assert any("1799" in warning for warning in turn.answer.warnings)
     assert not any("Josiah" in warning for warning in turn.answer.warnings)
+    assert turn.answer.unsupported == ("Leeds", "1799")
 
 
 def test_an_answer_cut_for_length_is_marked(ada):
@@ -663,6 +664,16 @@ def test_two_threads_asked_at_once_never_see_each_other_s(ada):
         assert name in seen
         assert other not in seen
         assert len(ada.wiring.history.turns(threads[name])) == 2
+
+
+def test_another_answer_to_the_same_question_is_asked_for_more_warmly_and_both_are_kept(ada):
+    thread = ada.thread()
+    first = ada.ask("Who was your father?", FATHER, thread=thread)
+    other = ada.ask("Who was your father?", "Josiah Marsh, a fisherman.", thread=thread)
+    edited = ada.ask("Who was your mother?", "Ruth sold herring.", thread=thread)
+    assert [call.temperature for turn in (first, other, edited) for call in turn.trace.calls] == [0.0, 0.8, 0.0]
+    assert [request.temperature for request in ada.model.requests] == [0.0, 0.8, 0.0]
+    assert ada.wiring.history.turns(thread) == [first, other, edited]
 
 
 # --- what ends a turn early ---
