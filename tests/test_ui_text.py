@@ -18,7 +18,6 @@ from persona.errors import WikiBusy
 from persona.records import Build, Person, Progress
 from persona.ui.about import badge, facts
 from persona.ui.jobs import UNEXPECTED, Job, Jobs
-from persona.ui.suggest import suggestions
 from persona.ui.text import JOINER, count, day, link, marked, plain, seconds, sentence, table
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -198,17 +197,6 @@ def test_a_card_tells_language_origin_and_number_of_interviews() -> None:
     line = facts(person("wikipedia", "https://de.wikipedia.org/w/api.php", "de"), build(), 1)
 
     assert line == "German · Wikipedia, revision 77, read 5 March 2026 · 1 interview".replace(",", "\\,")
-
-
-def test_suggested_questions_are_who_and_headings_spread_over_the_page() -> None:
-    page = build(("Introduction", "Youth", "Dives", "x" * 80, "Records", "Old age"))
-
-    assert suggestions(page, "en") == [
-        "Who are you?",
-        "What can you tell me about “Youth”?",
-        "What can you tell me about “Records”?",
-    ]
-    assert suggestions(build(("Introduction",)), "de-at") == ["Wer sind Sie?"]
 
 
 # --- jobs ---
