@@ -63,7 +63,7 @@ def _evaluate(
     old: dict[str, Any] | None,
 ) -> int:
     cases = _chosen([case for case in cases if mode.takes(case)], options)
-    report = Report(options.json_out, _described(mode, paths, cases, options), mode.kind)
+    report = Report(options.json_out, _described(mode, paths, cases, options), mode.kind, mode.figures)
     earlier = _earlier(mode, options.baseline, old)
     made = report.known()
     complete = _run(mode, cases, made, report)
@@ -110,15 +110,16 @@ def _run(mode: Mode[Judged], cases: Sequence[Case], made: list[Judged], report: 
     todo = [case for case in cases if case.id not in known]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Bar(*columns, console=err(), disable=not err().is_terminal, speed_estimate_period=_SPEED_OVER)
-    report.write(made, mode.figures(made), complete=False)  # a file that cannot be written is told before the work
+    report.write(made, complete=False)  # a file that cannot be written is told before the work
     try:
         with bar:
             for case in bar.track(todo, total=len(cases), completed=len(made), description="asking"):
                 made.append(mode.run(case))
-                whole = len(made) == len(cases) and not any(one.error for one in made)
-                report.write(made, mode.figures(made), complete=whole)
+                report.keep(made)
     except KeyboardInterrupt:
         return False
+    finally:
+        report.write(made, complete=len(made) == len(cases) and not any(one.error for one in made))
     return True
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -25,8 +26,11 @@ Run = Mapping[str, Any]
 class Report(Generic[Outcome]):
     """The file that a run is written to, case after case; without a path nothing is kept."""
 
-    def __init__(self, path: Path | None, run: Run, kind: type[Outcome]) -> None:
-        self._path, self._run, self._kind = path, run, TypeAdapter(kind)
+    def __init__(
+        self, path: Path | None, run: Run, kind: type[Outcome], figures: Callable[[Sequence[Outcome]], Run]
+    ) -> None:
+        self._path, self._run, self._kind, self._figures = path, run, TypeAdapter(kind), figures
+        self._written = time.monotonic()
 
     def known(self) -> list[Outcome]:
         """The outcomes of the same run, if it broke off; those that ended in an error are to be asked again."""
@@ -42,7 +46,12 @@ class Report(Generic[Outcome]):
         note(f"Going on after {len(found)} cases that are in {self._path}.")
         return found
 
-    def write(self, made: Sequence[Outcome], figures: Mapping[str, Any], *, complete: bool) -> None:
+    def keep(self, made: Sequence[Outcome]) -> None:
+        """What is made so far, at most once a second: a search takes less than writing all of them."""
+        if time.monotonic() - self._written >= 1:
+            self.write(made, complete=False)
+
+    def write(self, made: Sequence[Outcome], *, complete: bool) -> None:
         """All of it, in one step, so that a killed run leaves the last whole one."""
         if self._path is None:
             return
@@ -50,13 +59,14 @@ class Report(Generic[Outcome]):
             "run": self._run,
             "written_at": now().isoformat(timespec="seconds"),
             "complete": complete,
-            **figures,
+            **self._figures(made),
             "cases": [self._kind.dump_python(one, mode="json", exclude_none=True) for one in made],
         }
         unfinished = self._path.with_name(self._path.name + ".part")
         try:
             unfinished.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
             os.replace(unfinished, self._path)
+            self._written = time.monotonic()
         except OSError as error:
             raise InputError(f"{self._path} cannot be written ({error}). Name another file.") from error
 
