@@ -17,7 +17,7 @@ from itertools import chain, count, takewhile
 
 import numpy as np
 
-from persona.errors import PageError
+from persona.errors import PageError, StoreError
 from persona.ports import ChunkStore, Embedder, Library, Vectors
 from persona.records import PATH_SEPARATOR, Build, Chunk, Loaded, Page, Person, Progress, Section, new_id, now
 from persona.text import base_language, sentences, windows
@@ -71,6 +71,27 @@ class Ingest:
             advice=advice(page.language, self._embedder),
         )
 
+    def mend(self, person: Person) -> Iterator[Progress]:
+        """Make a person's vectors again, from the texts in the database; the wiki and the file are not needed.
+
+        They go into a new build, as those of a load do. Raises StoreError, EmbedderError.
+        """
+        old = self._library.build(person.build)
+        if old is None:
+            return
+        build = replace(
+            old,
+            id=new_id(),
+            embedder=self._embedder.name,
+            dimension=self._embedder.dimension,
+            created_at=now(),
+        )
+        page, chunks = _page_of(person, old), self._library.chunks(old.id)
+        yield from self._store_vectors(build, page, chunks, {})
+        self._library.publish(page, build, chunks)
+        yield Progress("stored", len(chunks), len(chunks))
+        self._tidy()
+
     def _as_it_was(self, old: Person, build: Build, page: Page, began: float) -> Loaded:
         current = self._library.build(old.build) or build
         hint = advice(page.language, self._embedder)
@@ -93,7 +114,11 @@ class Ingest:
         current = self._library.build(old.build) if old else None
         if current is None or (current.embedder, current.chunker) != (self._embedder.name, CHUNKER):
             return {}
-        vectors = self._store.vectors(current.id)
+        try:
+            vectors = self._store.vectors(current.id)
+        except StoreError as error:  # a load mends what is damaged, if the store can be written to at all
+            _log.warning("the vectors of build %s cannot be read: %s", current.id, error)
+            return {}
         known: dict[str, list[Vectors]] = {}
         for chunk in self._library.chunks(current.id):
             ids = chain([chunk.id], (f"{chunk.id}:{n}" for n in count()))
@@ -148,9 +173,12 @@ class Ingest:
 
     def _tidy(self) -> None:
         """Drop what nobody points to: replaced builds, and what killed loads left behind."""
-        for build in self._library.outdated(_KEEP_OLD):
-            self._store.drop(build)
-            self._library.forget(build)
+        try:
+            for build in self._library.outdated(_KEEP_OLD):
+                self._store.drop(build)
+                self._library.forget(build)
+        except StoreError as error:  # the load is done; what is left over is found the next time
+            _log.warning("old builds are left for later: %s", error)
 
 
 def advice(language: str, embedder: Embedder) -> str:
@@ -161,6 +189,25 @@ def advice(language: str, embedder: Embedder) -> str:
     return (
         f"The embedder {embedder.name} does not know the language “{language}”; search falls back on words alone. "
         "For better answers run Ollama, `ollama pull bge-m3`, set PERSONA_EMBEDDER=ollama:bge-m3 and load again."
+    )
+
+
+def _page_of(person: Person, build: Build) -> Page:
+    """The page that a build was made of, without its text."""
+    return Page(
+        title=person.title,
+        language=person.language,
+        source=person.source,
+        api=person.api,
+        url=build.url,
+        revision=build.revision,
+        fetched_at=build.fetched_at,
+        sections=(),
+        left_out=build.left_out,
+        living=build.living,
+        description=build.description,
+        origin=build.origin,
+        picture=build.picture,
     )
 
 

@@ -15,7 +15,20 @@ from threading import Lock
 
 from persona.errors import InputError, MissingBuild, PersonaError
 from persona.ports import ChunkStore, Embedder, History, Library
-from persona.records import Asked, Event, Finished, Question, Text, Thread, Turn, new_id, now
+from persona.records import (
+    Asked,
+    Event,
+    Finished,
+    Person,
+    Progress,
+    Question,
+    Text,
+    Thread,
+    Turn,
+    Working,
+    new_id,
+    now,
+)
 from persona.retrieval import Gate, PageIndex
 from persona.searching import Searcher, Subject
 from persona.steps import Steps
@@ -40,12 +53,13 @@ class Interview:
         embedder: Embedder,
         steps: Steps,
         gates: Callable[[str], Gate],
+        mend: Callable[[Person], Iterator[Progress]],
         settings: dict[str, str],
     ) -> None:
-        """`gates` gives the gate for a language; `settings` is what each trace records of them."""
+        """`gates` gives the gate for a language, `mend` makes lost vectors again; `settings` is what each trace records."""
         self._library, self._history = library, history
         self._store, self._embedder, self._steps = store, embedder, steps
-        self._gates, self._settings = gates, settings
+        self._gates, self._mend, self._settings = gates, mend, settings
         self._indexes: OrderedDict[str, PageIndex] = OrderedDict()
         self._lock = Lock()
 
@@ -104,25 +118,30 @@ class Interview:
     def _events(
         self, turn: Turn, person: str, runs: list[TurnRun], cancelled: Callable[[], bool] | None
     ) -> Generator[Event, None, None]:
-        """The turn; once more from its start if a load replaced the index meanwhile, which is before any answer."""
+        """The turn; from its start again if a load replaced the index meanwhile or its vectors are gone.
+
+        Both come to light before any answer.
+        """
         past = self._history.path(turn.parent) if turn.parent else []
         warmth = _OTHER_ANSWER if self._answered_before(turn) else 0.0
+        for _ in range(3):  # a load and a loss may follow one another
+            subject = self.subject(person)
+            runs.append(TurnRun(subject, self._steps, turn, past, cancelled, warmth))
+            try:
+                yield from runs[-1].events()
+            except MissingBuild:
+                _log.info("turn %s: build %s is gone", turn.id, subject.build.id)
+                yield from self._mended(subject)
+            else:
+                return
+        raise MissingBuild("The index of this page is gone from the vector store. Load the page again.")
 
-        def run() -> TurnRun:
-            return TurnRun(self.subject(person), self._steps, turn, past, cancelled, warmth)
-
-        runs.append(run())
-        try:
-            yield from runs[-1].events()
-        except MissingBuild:
-            _log.info("turn %s follows the pointer to a newer build", turn.id)
-        else:
-            return
-        try:
-            runs.append(run())
-            yield from runs[-1].events()
-        except MissingBuild as error:
-            raise MissingBuild("The index of this page is gone from the vector store. Load the page again.") from error
+    def _mended(self, subject: Subject) -> Iterator[Event]:
+        """Make the vectors again, unless a load has replaced them."""
+        current = self._library.person(subject.person.id)
+        if current and current.build == subject.build.id:
+            for progress in self._mend(current):
+                yield Working(f"making the index again, {progress.done} of {progress.total} passages")
 
     def _answered_before(self, turn: Turn) -> bool:
         """Whether the same was asked at the same place: then another answer is wanted."""

@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from persona.errors import PersonaError
 from persona.interview import Interview
@@ -17,6 +18,7 @@ from persona.ports import History
 from persona.records import Asked, Event, Finished, Text, Working
 
 _EVERY = 0.15  # seconds between two notes of what came so far
+_AGAIN = 2.0  # seconds between two tries to store the end of a turn
 _log = logging.getLogger(__name__)
 
 
@@ -69,11 +71,32 @@ class Runner:
                 changed = isinstance(event, Working)
                 steps += f"\n{event.step}" if isinstance(event, Working) else ""
                 if changed or time.monotonic() - noted > _EVERY:
-                    self._history.progress(turn, text, steps.lstrip())
+                    self._note(turn, text, steps.lstrip())
                     noted = time.monotonic()
-        except PersonaError:
-            _log.exception("turn %s could not be stored", turn)
+        except PersonaError as error:
+            _log.warning("turn %s could not be stored: %s", turn, error)
+            self._end_later(turn, text, error)
         finally:
             with self._lock:
                 if self._stops.get(turn) is stop:
                     del self._stops[turn]
+
+    def _note(self, turn: str, text: str, step: str) -> None:
+        """Store what came so far; a store that cannot take it now may well take the end."""
+        try:
+            self._history.progress(turn, text, step)
+        except PersonaError as error:
+            _log.warning("turn %s: what came so far could not be stored: %s", turn, error)
+
+    def _end_later(self, turn: str, text: str, reason: PersonaError) -> None:
+        """End the turn as soon as the store can be written to again: its thread waits for that, and no restart helps it."""
+        while True:
+            time.sleep(_AGAIN)
+            try:
+                stored = self._history.turn(turn)
+                if stored and stored.state == "running":
+                    error = f"The answer could not be stored. {reason}"
+                    self._history.finish(replace(stored, state="failed", partial=text, step="", error=error))
+            except PersonaError:
+                continue
+            return

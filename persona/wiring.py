@@ -153,6 +153,7 @@ class Wiring:
             self.embedder,
             self.steps,
             self.gate,
+            self.ingest.mend,
             self.recorded(),
         )
 

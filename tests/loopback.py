@@ -49,16 +49,16 @@ class ClientGone(Exception):
 
 
 class LoopbackServer:
-    """A server on a free port of 127.0.0.1 while the context lasts. `routes` maps "METHOD /path" to a handler."""
+    """A server on a port of 127.0.0.1, 0 for a free one, while the context lasts. `routes` maps "METHOD /path" to a handler."""
 
-    def __init__(self, replies: Iterable[Script] = ()) -> None:
+    def __init__(self, replies: Iterable[Script] = (), port: int = 0) -> None:
         self.replies: list[Script] = list(replies)
         self.received: list[Received] = []
         self.faults: list[str] = []  # calls beyond the script and failures of the server itself
         self.left = 0  # replies whose client went away
         self.routes: dict[str, Callable[[Exchange], None]] = {}
         self.lock = threading.Lock()
-        self._http = _Threads(("127.0.0.1", 0), _handler(self))
+        self._http = _Threads(("127.0.0.1", port), _handler(self))
         self.address = f"http://127.0.0.1:{self._http.server_port}"
 
     def __enter__(self) -> Self:

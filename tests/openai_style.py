@@ -18,8 +18,10 @@ from tests.loopback import Exchange, LoopbackServer, Script, WireReply, generate
 class OpenAIStyleServer(LoopbackServer):
     """Replies to /v1/chat/completions come from `replies`, in order."""
 
-    def __init__(self, replies: Iterable[Script] = (), models: Iterable[str] = ("tiny-chat",), key: str = "") -> None:
-        super().__init__(replies)
+    def __init__(
+        self, replies: Iterable[Script] = (), models: Iterable[str] = ("tiny-chat",), key: str = "", port: int = 0
+    ) -> None:
+        super().__init__(replies, port)
         self.models = list(models)
         self.key = key
         self.unknown: set[str] = set()

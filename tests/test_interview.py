@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from persona.errors import InputError, ModelUnreachable
+from persona.errors import InputError, MissingBuild, ModelUnreachable
 from persona.interview import LONGEST_QUESTION
 from persona.records import Asked, Finished, Question, Text, Turn, Usage, Working, new_id, now
 from tests.core import ADA, StepModel, Talk, page, step_of, talk_with, wikitext_page
@@ -870,13 +870,25 @@ def test_the_calls_made_before_the_pointer_was_followed_stay_in_the_trace(own_ad
     assert [call.step for call in turn.trace.calls].count("rewrite") == 2
 
 
-def test_vectors_that_are_gone_for_good_are_told(own_ada):
-    own_ada.wiring.store.drop(own_ada.wiring.library.person(own_ada.person).build)
+def test_vectors_that_are_gone_are_made_again_within_the_turn(own_ada):
+    old = own_ada.wiring.library.person(own_ada.person).build
+    own_ada.wiring.store.drop(old)
+    *events, last = own_ada.events("Who was your father?", FATHER)
+    assert "making the index again, 0 of 10 passages" in [e.step for e in events if isinstance(e, Working)]
+    assert last.turn.answer.found
+    person = own_ada.wiring.library.person(own_ada.person)
+    assert person.build != old
+    assert own_ada.wiring.library.build(person.build).revision == person.revision == "1"
+    assert own_ada.wiring.ingest._known_vectors(person).keys() == {
+        chunk.sha for chunk in own_ada.wiring.library.chunks(person.build)
+    }
+
+
+def test_vectors_that_are_lost_again_and_again_are_told(own_ada, monkeypatch):
+    monkeypatch.setattr(own_ada.wiring.store, "nearest", lambda *_: (_ for _ in ()).throw(MissingBuild("gone")))
     turn = own_ada.ask("Who was your father?")
     assert turn.state == "failed"
     assert "Load the page again" in turn.error
-    load(own_ada, "1")
-    assert own_ada.ask("Who was your father?", FATHER).answer.found
 
 
 def test_old_turns_still_cite_the_revision_they_saw(own_ada):

@@ -146,16 +146,38 @@ def test_turns_of_a_process_that_is_gone_are_marked_when_a_runner_starts(ada):
     assert ada.wiring.history.turn(turn.id).state == "running"
 
 
-def test_a_store_that_fails_amid_a_turn_leaves_no_turn_running_here(ada, runner, monkeypatch):
+def test_a_turn_whose_end_cannot_be_stored_ends_once_the_store_works_again(ada, runner, monkeypatch):
+    asked, go = held(ada, FATHER)
+    failed = threading.Event()
+
+    def fail(*_: object) -> None:
+        failed.set()
+        raise StoreError("The disk is full: make room.")
+
+    monkeypatch.setattr("persona.runner._AGAIN", 0.05)
+    turn = runner.submit("Who was your father?", ada.thread())
+    assert asked.wait(30)
+    for name in ("finish", "progress"):
+        monkeypatch.setattr(ada.wiring.history, name, fail)
+    go.set()
+    assert failed.wait(30)
+    assert runner.running() == [turn]
+    monkeypatch.undo()
+    wait(runner)
+    ended = ada.wiring.history.turn(turn)
+    assert (ended.state, ended.partial) == ("failed", FATHER)
+    assert ended.error == "The answer could not be stored. The disk is full: make room."
+
+
+def test_a_note_that_cannot_be_stored_does_not_stop_the_answer(ada, runner, monkeypatch):
     asked, go = held(ada, FATHER)
 
     def fail(*_: object) -> None:
-        raise StoreError("The disk is full.")
+        raise StoreError("The database is locked.")
 
+    monkeypatch.setattr(ada.wiring.history, "progress", fail)
     turn = runner.submit("Who was your father?", ada.thread())
     assert asked.wait(30)
-    monkeypatch.setattr(ada.wiring.history, "finish", fail)
     go.set()
     wait(runner)
-    monkeypatch.undo()
-    assert ada.wiring.history.turn(turn).state == "running"
+    assert ada.wiring.history.turn(turn).answer.text == FATHER

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -26,8 +26,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _PREFIX = "build-"
-_clients: dict[str, ClientAPI] = {}  # Chroma allows one client a folder and process
+_FILE = "chroma.sqlite3"
+_clients: dict[str, _Opened] = {}  # Chroma allows one client a folder and process
 _clients_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A client and the file that it opened; for a server there is none."""
+
+    client: ClientAPI
+    file: tuple[int, int] | None
 
 
 class Chroma:
@@ -36,12 +45,16 @@ class Chroma:
     def __init__(self, location: str) -> None:
         self._location = location
 
-    @cached_property
+    @property
     def _client(self) -> ClientAPI:
+        """Opened anew when the folder was moved away or replaced: a client goes on with the files that it opened."""
         with _clients_lock:
-            if self._location not in _clients:
-                _clients[self._location] = _connect(self._location)
-            return _clients[self._location]
+            opened = _clients.get(self._location)
+            if opened is None or opened.file != _file(self._location):
+                _forget(self._location)
+                client = _connect(self._location)
+                opened = _clients[self._location] = _Opened(client, _file(self._location))
+            return opened.client
 
     def create(self, build: str, ids: Sequence[str], vectors: Vectors, fields: Sequence[Mapping[str, str]]) -> None:
         """Store all vectors of a build, in as many calls as Chroma's limit asks for."""
@@ -81,6 +94,10 @@ class Chroma:
             found = self._collection(build).get(include=["embeddings"])
         except MissingBuild:
             return {}
+        except Exception as error:
+            if _is_gone(error):
+                return {}
+            raise self._failed(error) from error
         rows = np.asarray(found["embeddings"], dtype=np.float32)
         return dict(zip(found["ids"], rows, strict=True))
 
@@ -109,14 +126,12 @@ class Chroma:
             raise self._failed(error) from error
 
     def _failed(self, error: Exception) -> StoreError:
+        """Whatever it was, the next call opens the store anew: no restart is needed once it is mended."""
         if isinstance(error, StoreError):
             return error
-        remedy = (
-            "Check that the Chroma server runs there."
-            if self._location.startswith("http")
-            else "If it is damaged, move that folder away and load the people again."
-        )
-        return StoreError(f"The vector store at {self._location} failed ({error}). {remedy}")
+        with _clients_lock:
+            _forget(self._location)
+        return StoreError(f"The vector store at {self._location} failed ({error}). {_remedy(self._location)}")
 
 
 def _condition(where: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
@@ -128,10 +143,10 @@ def _condition(where: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
 
 
 def _is_gone(error: Exception) -> bool:
-    """Whether Chroma says that a collection does not exist, before or in the middle of a query."""
+    """Whether Chroma says that a collection does not exist, before or in the middle of a query, or has lost its files."""
     from chromadb.errors import NotFoundError
 
-    gone = ("does not exist", "Error finding id", "not found")
+    gone = ("does not exist", "Error finding id", "not found", "Error loading hnsw index")
     return isinstance(error, NotFoundError) or any(words in str(error) for words in gone)
 
 
@@ -149,5 +164,31 @@ def _connect(location: str) -> ClientAPI:
         Path(location).mkdir(parents=True, exist_ok=True)
         return chromadb.PersistentClient(location, settings=settings)
     except Exception as error:
-        what = "Start it, or correct PERSONA_CHROMA." if location.startswith("http") else "Correct PERSONA_CHROMA."
-        raise StoreError(f"The vector store at {location} cannot be opened ({error}). {what}") from error
+        _forget(location)
+        raise StoreError(f"The vector store at {location} cannot be opened ({error}). {_remedy(location)}") from error
+
+
+def _forget(location: str) -> None:
+    """Chroma keeps what it opened for a folder, also what it could only half open. Others' clients go on working."""
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    if _clients.pop(location, None) or not location.startswith("http"):
+        SharedSystemClient.clear_system_cache()
+
+
+def _file(location: str) -> tuple[int, int] | None:
+    """Which file the folder's database is; None where there is none."""
+    try:
+        found = (Path(location) / _FILE).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _remedy(location: str) -> str:
+    if location.startswith("http"):
+        return "Check that the Chroma server runs there, or correct PERSONA_CHROMA."
+    return (
+        "If it is damaged, move that folder away: the indexes are made again from the database when they are needed. "
+        "If it is the wrong one, correct PERSONA_CHROMA."
+    )
