@@ -20,10 +20,11 @@ import numpy as np
 from persona.errors import PageError, StoreError
 from persona.ports import ChunkStore, Embedder, Library, Vectors
 from persona.records import PATH_SEPARATOR, Build, Chunk, Loaded, Page, Person, Progress, Section, new_id, now
-from persona.text import base_language, sentences, windows
+from persona.text import base_language, sentences, shortened, windows
 
 CHUNKER = "paragraphs-windows-3"  # another way to cut needs another name: stored with each build
 _KEEP_OLD = timedelta(hours=1)  # longer than any load or any reader that follows an old pointer
+_ONE_LINE = 180  # characters
 _STEP = 32  # texts embedded between two reports of progress
 
 _log = logging.getLogger(__name__)
@@ -91,6 +92,11 @@ class Ingest:
         self._library.publish(page, build, chunks)
         yield Progress("stored", len(chunks), len(chunks))
         self._tidy()
+
+    def is_current(self, person: Person) -> bool:
+        """Whether their index was made by this embedder, from chunks as they are cut now."""
+        build = self._library.build(person.build)
+        return build is not None and (build.embedder, build.chunker) == (self._embedder.name, CHUNKER)
 
     def _as_it_was(self, old: Person, build: Build, page: Page, began: float) -> Loaded:
         current = self._library.build(old.build) or build
@@ -165,7 +171,7 @@ class Ingest:
             chunks=len(chunks),
             left_out=page.left_out,
             living=page.living,
-            description=page.description,
+            description=page.description or _first_sentence(page),
             created_at=now(),
             origin=page.origin,
             picture=page.picture,
@@ -179,6 +185,11 @@ class Ingest:
                 self._library.forget(build)
         except StoreError as error:  # the load is done; what is left over is found the next time
             _log.warning("old builds are left for later: %s", error)
+
+
+def _first_sentence(page: Page) -> str:
+    """What its text begins with, for a page that does not describe itself; cut where it runs on."""
+    return shortened(next(iter(sentences(page.sections[0].text, page.language)), ""), _ONE_LINE)
 
 
 def advice(language: str, embedder: Embedder) -> str:

@@ -89,6 +89,11 @@ class Lookup:
         if not self._kept.path(picture.address):
             self._fetch(picture.address, self._kept)
 
+    def drop(self, picture: Picture) -> None:
+        """A portrait goes with its person."""
+        if file := self._kept.path(picture.address):
+            file.unlink(missing_ok=True)
+
     def _fetch(self, address: str, into: Pictures) -> Path | None:
         try:
             return into.keep(address, self._wiki.picture(address))

@@ -165,6 +165,16 @@ def unaccented(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
 
 
+def shortened(text: str, most: int) -> str:
+    """The text on one line of at most so many characters, cut at a blank where there is one near the end."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    head = line[: most - 1]
+    cut = head.rfind(" ")
+    return (head[:cut] if cut > most // 2 else head).rstrip(" ,;:") + "…"
+
+
 def sentences(text: str, language: str) -> list[str]:
     """The sentences of a text, in order, stripped, by Wikimedia's segmenter."""
     import sentencex

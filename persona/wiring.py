@@ -6,18 +6,19 @@ Each part is made when it is first needed, so that listing people loads no model
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from persona.errors import PersonaError
-from persona.ingest import CHUNKER, Ingest
+from persona.ingest import Ingest
 from persona.interview import Interview
+from persona.loading import Loader
 from persona.lookup import Lookup
 from persona.ports import ChatModel, ChunkStore, Embedder, History, Library, PageSource
 from persona.prompts import Prompt, load_prompts
-from persona.records import Loaded, ModelStatus, Page, Person, Progress, Step
+from persona.records import ModelStatus, Step
 from persona.retrieval import Gate, load_gate
 from persona.settings import Settings, load_settings
 from persona.steps import VARIABLES, Steps
@@ -144,6 +145,11 @@ class Wiring:
         return self.settings.home / "gates"
 
     @cached_property
+    def loader(self) -> Loader:
+        """Loads and deletes people."""
+        return Loader(self.library, self.store, self.wiki, self.lookup, self.ingest)
+
+    @cached_property
     def interview(self) -> Interview:
         """Answers questions."""
         return Interview(
@@ -167,11 +173,6 @@ class Wiring:
             raise PersonaError("The gate's file is missing. Run `make install` again.")
         return gate
 
-    def is_current(self, person: Person) -> bool:
-        """Whether their index was made by the embedder that is set, from chunks as they are cut now."""
-        build = self.library.build(person.build)
-        return build is not None and (build.embedder, build.chunker) == (self.embedder.name, CHUNKER)
-
     def model_status(self) -> ModelStatus:
         """What answers, and what to do if nothing does. Starts nothing."""
         if self.kind == "builtin":
@@ -182,22 +183,6 @@ class Wiring:
     def ollama_status(self) -> ModelStatus:
         """What Ollama says, whether it is used or not."""
         return self._ollama(self.settings.model).status()
-
-    def load(self, page: Page) -> Iterator[Progress | Loaded]:
-        """Index a page, and keep its picture."""
-        yield from self.ingest.load(page)
-        if page.picture:
-            self.lookup.keep(page.picture)
-
-    def add_samples(self) -> Iterator[Progress | Loaded]:
-        """Load the samples that are not there yet, that changed, or whose index is no longer of use."""
-        from persona.adapters.markdown import read_markdown, samples
-
-        for path in samples():
-            page = read_markdown(path, "sample")
-            person = self.library.find(page.source, page.api, page.language, page.title)
-            if person is None or person.revision != page.revision or not self.is_current(person):
-                yield from self.ingest.load(page)
 
     def _model(self, name: str) -> ChatModel:
         if self.kind == "ollama":

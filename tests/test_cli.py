@@ -424,7 +424,7 @@ def test_an_index_of_another_embedder_is_found_before_a_question_fails(line: Lin
 
 def test_prepare_loads_the_samples_once(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     sample = line.write()
-    monkeypatch.setattr("persona.adapters.markdown.samples", lambda: [sample])
+    monkeypatch.setattr("persona.loading.samples", lambda: [sample])
     first = line.run("prepare")
     assert first.exit_code == 0
     assert "Ilse Körvin is ready to be interviewed." in first.stderr
@@ -444,7 +444,7 @@ def test_prepare_joins_the_built_in_model_where_it_answers(line: Line, monkeypat
                 self.joined = done
                 yield done, 100
 
-    monkeypatch.setattr("persona.adapters.markdown.samples", list)
+    monkeypatch.setattr("persona.loading.samples", list)
     line.wiring.__dict__ |= {"builtin": (builtin := Builtin()), "kind": "builtin"}
     result = line.run("prepare")
     assert result.exit_code == 0
@@ -453,7 +453,7 @@ def test_prepare_joins_the_built_in_model_where_it_answers(line: Line, monkeypat
 
 
 def test_prepare_goes_on_where_nothing_can_answer_yet(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("persona.adapters.markdown.samples", list)
+    monkeypatch.setattr("persona.loading.samples", list)
     line.model._status = ModelStatus("scripted", "", "scripted", False, "Nothing answers.", "Start the server.")
     result = line.run("prepare")
     assert result.exit_code == 0

@@ -15,13 +15,14 @@ from streamlit.testing.v1 import AppTest
 
 from persona.adapters.markdown import read_markdown
 from persona.adapters.minilm import MiniLM
-from persona.errors import ModelUnreachable, PageError, WikiBusy
-from persona.records import ChatRequest, Choice, ModelStatus, Page, Question, Section, Turn, new_id, now
+from persona.errors import ModelUnreachable, OtherWiki, PageError, WikiBusy
+from persona.jobs import UNEXPECTED
+from persona.records import ChatRequest, Choice, ModelStatus, Page, Question, Section, Suggestion, Turn, new_id, now
 from persona.settings import Settings
 from persona.ui import state
-from persona.ui.jobs import UNEXPECTED
 from persona.ui.state import PREPARE, Engine
 from persona.wiring import Wiring
+from tests.portraits import portrait
 from tests.scripted import ScriptedModel
 
 APP = str(Path(__file__).parents[1] / "persona" / "ui" / "script.py")
@@ -58,6 +59,7 @@ class FakeWiki:
 
     def __init__(self) -> None:
         self.pages: dict[str, Page | Choice | Exception] = {}
+        self.suggested: tuple[Suggestion, ...] | Exception = ()
         self.go_on = Event()
         self.go_on.set()
 
@@ -67,6 +69,14 @@ class FakeWiki:
         if isinstance(found, Exception):
             raise found
         return replace(found, language=language) if isinstance(found, Page) else found
+
+    def suggest(self, begun: str, language: str) -> tuple[Suggestion, ...]:
+        if isinstance(self.suggested, Exception):
+            raise self.suggested
+        return tuple(one for one in self.suggested if one.title.casefold().startswith(begun.casefold()))
+
+    def picture(self, address: str) -> bytes:
+        return portrait(address)
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +158,16 @@ def texts(at: AppTest) -> list[str]:
 
 
 def click(at: AppTest, label: str) -> AppTest:
-    (button,) = [button for button in at.button if button.label.replace("\\", "") == label]
+    (button,) = [button for button in at.button if _shown(button.label) == label]
     return button.click().run()
+
+
+def _shown(label: str) -> str:
+    return label.replace("\\", "").replace("\u2060", "")
+
+
+def load(at: AppTest, title: str) -> AppTest:
+    return click(at.text_input[0].set_value(title).run(), f"Load the page called “{title}”")
 
 
 def ask(at: AppTest, question: str) -> AppTest:
@@ -196,24 +214,23 @@ def test_a_card_shows_a_person_with_the_page_s_words_as_text() -> None:
     assert "Odile Maren" in said(at)
     assert "Keeper of the light on $5 rock and $10 rock <b>since</b> 1911." in texts(at)
     assert "English · file odile.md" in said(at)
-    assert "0 interviews" in said(at)
+    assert "No threads yet" in said(at)
 
 
 def test_samples_are_marked_as_samples(engine: Engine, loaded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("persona.adapters.markdown.samples", lambda: [loaded / "odile.md"])
+    monkeypatch.setattr("persona.loading.samples", lambda: [loaded / "odile.md"])
     engine.add_samples()
     at = settled(engine, people_page())
 
-    assert said(at).count("Odile Maren") == 4  # two cards, and whom their buttons would delete
-    assert said(at).count("Sample") == 1
+    assert said(at).count("### Odile Maren") == 2
+    assert said(at).count("Sample") == 2  # the heading and the badge
     assert "English · written for this program" in said(at)
 
 
 def test_loading_tells_what_was_indexed_and_how_long_it_took(engine: Engine, wiki: FakeWiki) -> None:
     wiki.pages["rasmus holt"] = page_of("Rasmus Holt")
     at = people_page()
-    at.text_input[0].set_value(" rasmus holt ")
-    at = settled(engine, click(at, "Load"))
+    at = settled(engine, load(at, "rasmus holt"))
 
     assert "**Rasmus Holt** is ready: 1 section in 1 passage. It took " in said(at)
     assert "Wikipedia, revision 41" in said(at)
@@ -225,8 +242,7 @@ def test_a_running_load_shows_its_progress(engine: Engine, wiki: FakeWiki) -> No
     wiki.pages["Rasmus Holt"] = page_of("Rasmus Holt")
     wiki.go_on.clear()
     at = people_page()
-    at.text_input[0].set_value("Rasmus Holt")
-    at = click(at, "Load")
+    at = load(at, "Rasmus Holt")
     (bar,) = at.get("progress")
     assert bar.proto.text.startswith("Loading Rasmus Holt: fetching the page")
     wiki.go_on.set()
@@ -237,8 +253,7 @@ def test_a_disambiguation_page_offers_its_pages_as_buttons(engine: Engine, wiki:
     wiki.pages["Holt"] = Choice("Holt", "disambiguation", ("Rasmus Holt", "Holt, Norfolk"))
     wiki.pages["Rasmus Holt"] = page_of("Rasmus Holt")
     at = people_page()
-    at.text_input[0].set_value("Holt")
-    at = settled(engine, click(at, "Load"))
+    at = settled(engine, load(at, "Holt"))
     assert "“Holt” can be one of several pages. Which one?" in said(at)
     at = settled(engine, click(at, "Rasmus Holt"))
 
@@ -249,8 +264,7 @@ def test_a_disambiguation_page_offers_its_pages_as_buttons(engine: Engine, wiki:
 def test_a_missing_page_says_so(engine: Engine, wiki: FakeWiki) -> None:
     wiki.pages["Nobody *here*"] = Choice("Nobody *here*", "missing", ())
     at = people_page()
-    at.text_input[0].set_value("Nobody *here*")
-    at = settled(engine, click(at, "Load"))
+    at = settled(engine, load(at, "Nobody *here*"))
 
     assert "There is no page called “Nobody *here*”, and nothing like it." in said(at)
 
@@ -258,8 +272,7 @@ def test_a_missing_page_says_so(engine: Engine, wiki: FakeWiki) -> None:
 def test_trouble_with_the_wiki_is_a_sentence_and_can_be_tried_again(engine: Engine, wiki: FakeWiki) -> None:
     wiki.pages["Rasmus Holt"] = WikiBusy("The wiki asks to wait. Try again in a minute.")
     at = people_page()
-    at.text_input[0].set_value("Rasmus Holt")
-    at = settled(engine, click(at, "Load"))
+    at = settled(engine, load(at, "Rasmus Holt"))
     assert [error.value.replace("\\", "") for error in at.error] == ["The wiki asks to wait. Try again in a minute."]
     wiki.pages["Rasmus Holt"] = page_of("Rasmus Holt")
     at = settled(engine, click(at, "Try again"))
@@ -273,25 +286,90 @@ def test_reload_reads_the_page_again(engine: Engine, wiki: FakeWiki) -> None:
     engine.load("Rasmus Holt", "en")
     at = settled(engine, people_page())
     wiki.pages["Rasmus Holt"] = replace(page_of("Rasmus Holt", "Rasmus Holt carved nothing."), revision="42")
-    at = settled(engine, click(at, "Reload"))
+    (rasmus,) = (person for person in engine.library.people() if person.title == "Rasmus Holt")
+    at = settled(engine, at.button(key=f"reload-{rasmus.id}").click().run())
 
     assert "Wikipedia, revision 42" in said(at)
 
 
 def test_delete_asks_first(engine: Engine, odile: str) -> None:
-    at = people_page()
-    assert "Delete **Odile Maren**?" in said(at)
+    at = click(people_page(), "Delete")
+    assert "**Odile Maren** can then no longer be interviewed. The file itself stays." in said(at)
     assert engine.library.person(odile)
-    at = click(at, "Yes, delete")
+    at.button(key="delete-now").click().run()
+    at = people_page()
 
     assert engine.library.person(odile) is None
     assert "Nobody is loaded yet." in said(at)
 
 
+def test_deleting_says_how_many_threads_stay(engine: Engine, odile: str) -> None:
+    settled(engine, ask(interview_page(person=odile), "Hello!"))
+    at = people_page()
+    assert "1 thread · English" in said(at)
+    at = click(at, "Delete")
+
+    assert "1 thread with them can still be read." in said(at)
+    at.button(key="delete-not").click().run()
+    assert engine.library.person(odile)
+
+
+def test_suggestions_show_titles_with_lines_and_load_with_a_click(engine: Engine, wiki: FakeWiki) -> None:
+    wiki.suggested = (Suggestion("Rasmus *Holt*", "carver of $5 heads", "https://wiki.test/holt.jpg"),)
+    wiki.pages["Rasmus *Holt*"] = page_of("Rasmus *Holt*")
+    at = people_page()
+    at = at.text_input[0].set_value("rasm").run()
+    label = "**Rasmus *Holt*** · carver of $5 heads"
+    assert "Load the page called “rasm”" in [button.label for button in at.button]
+    assert [image.proto.imgs[0].url.endswith(".jpg") for image in at.get("image")] == [True]
+    at = settled(engine, click(at, label))
+
+    assert "**Rasmus *Holt*** is ready" in said(at)
+    assert at.text_input[0].value == ""
+
+
+def test_a_wiki_that_cannot_be_asked_is_a_sentence_and_the_title_can_still_be_tried(
+    engine: Engine, wiki: FakeWiki
+) -> None:
+    wiki.suggested = WikiBusy("The wiki asks to wait. Try again in a minute.")
+    at = people_page().text_input[0].set_value("Rasmus Holt").run()
+
+    assert "The wiki asks to wait. Try again in a minute." in said(at)
+    assert "Load the page called “Rasmus Holt”" in [button.label for button in at.button]
+
+
+def test_a_title_of_another_language_is_loaded_there_with_one_button(engine: Engine, wiki: FakeWiki) -> None:
+    wiki.pages["de:Rasmus Holt"] = OtherWiki("de:Rasmus Holt", "Rasmus Holt", "de")
+    wiki.pages["Rasmus Holt"] = page_of("Rasmus Holt")
+    at = settled(engine, load(people_page(), "de:Rasmus Holt"))
+    assert "“de:Rasmus Holt” leads to another wiki." in said(at)
+    assert "--" not in at.error[0].value
+    at = settled(engine, click(at, "Load “Rasmus Holt” in German"))
+
+    assert "German · Wikipedia, revision 41" in said(at)
+
+
+def test_a_file_is_read_again_from_where_it_lay(engine: Engine, loaded: Path, tmp_path: Path) -> None:
+    file = tmp_path / "holt.md"
+    file.write_text("# Rasmus Holt\n\nRasmus Holt carved heads of ships.\n", encoding="utf-8")
+    for _ in engine._loader.page(read_markdown(file)):
+        pass
+    (rasmus,) = (person for person in engine.library.people() if person.title == "Rasmus Holt")
+    file.write_text("# Rasmus Holt\n\nRasmus Holt carved nothing.\n", encoding="utf-8")
+    at = people_page()
+    assert "Rasmus Holt carved heads of ships." in texts(at)  # the first sentence, as it has no description
+    at = settled(engine, at.button(key=f"reload-{rasmus.id}").click().run())
+    assert "Rasmus Holt carved nothing." in texts(at)
+    file.unlink()
+    at = settled(engine, at.button(key=f"reload-{rasmus.id}").click().run())
+
+    assert "holt.md is no longer there. Put it back to read it again" in said(at)
+
+
 def test_an_empty_library_offers_the_samples(
     engine: Engine, odile: str, loaded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("persona.adapters.markdown.samples", lambda: [loaded / "odile.md"])
+    monkeypatch.setattr("persona.loading.samples", lambda: [loaded / "odile.md"])
     engine.library.delete(odile)
     at = settled(engine, click(people_page(), "Load the samples"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
@@ -15,10 +16,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from persona.errors import WikiBusy
-from persona.records import Build, Person, Progress
+from persona.jobs import UNEXPECTED, Job, Jobs
+from persona.records import Build, Person, Picture, Progress
 from persona.ui.about import badge, facts
-from persona.ui.jobs import UNEXPECTED, Job, Jobs
-from persona.ui.text import JOINER, count, day, link, marked, plain, seconds, sentence, table
+from persona.ui.text import JOINER, count, day, initials, link, marked, plain, seconds, sentence, table
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 NASTY = [
@@ -193,10 +194,38 @@ def test_a_sample_is_said_to_be_one() -> None:
     assert "CC0" in badge(person("sample"), build())
 
 
-def test_a_card_tells_language_origin_and_number_of_interviews() -> None:
-    line = facts(person("wikipedia", "https://de.wikipedia.org/w/api.php", "de"), build(), 1)
+def test_a_card_tells_threads_language_and_origin() -> None:
+    german = person("wikipedia", "https://de.wikipedia.org/w/api.php", "de")
 
-    assert line == "German · Wikipedia, revision 77, read 5 March 2026 · 1 interview".replace(",", "\\,")
+    assert facts(german, build(), 1) == "1 thread · German · Wikipedia\\, revision 77\\, read 5 March 2026"
+    assert facts(german, build(), 2).startswith("2 threads · ")
+    assert (
+        facts(person("markdown", "diver.md"), build(), 0)
+        == "No threads yet · English · file diver\\.md\\, read 5 March 2026"
+    )
+
+
+def test_a_picture_is_shown_with_a_link_to_who_made_it() -> None:
+    pictured = replace(build(), picture=Picture("https://wiki.test/x.jpg", "https://wiki.test/File:X.jpg"))
+
+    assert facts(person("wikipedia"), pictured, 0).endswith(" · [about the picture](https://wiki.test/File:X.jpg)")
+
+
+@pytest.mark.parametrize(
+    ("title", "letters"),
+    [
+        ("Ines Varga", "IV"),
+        ("Mercury (planet)", "M"),
+        ("Jean-Luc du Bois", "JB"),
+        ("R2-D2", "RD"),
+        ("沈雁秋", "沈"),
+        ("élise", "É"),
+        ("$$$", "$"),
+        ("<b> x", "X"),
+    ],
+)
+def test_initials_stand_for_a_name(title: str, letters: str) -> None:
+    assert initials(title) == letters
 
 
 # --- jobs ---

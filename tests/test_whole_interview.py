@@ -35,7 +35,7 @@ class Talking:
 @pytest.fixture(scope="module")
 def talking(builtin_home: Path, builtin_address: str) -> Talking:
     wiring = Wiring(settings(builtin_home, llm="builtin"))
-    for _ in wiring.add_samples():
+    for _ in wiring.loader.samples():
         pass
     return Talking(wiring)
 

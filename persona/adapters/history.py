@@ -15,7 +15,7 @@ from persona.adapters.tables import RATING, THREAD, TURN, people, ratings, threa
 from persona.adapters.workers import is_gone, this_worker
 from persona.errors import StoreError
 from persona.records import Rating, Thread, Turn, new_id, now
-from persona.text import unaccented
+from persona.text import shortened, unaccented
 
 _TITLE_LENGTH = 80
 _NO_PERSON = "There is no such person: `persona people` lists those who can be interviewed."
@@ -54,7 +54,7 @@ class DatabaseHistory(Rows):
 
     def rename(self, thread: str, title: str) -> None:
         """Another title; a blank one changes nothing."""
-        line = _shortened(title)
+        line = shortened(title, _TITLE_LENGTH)
         if line:
             self._change(thread, title=line)
 
@@ -110,7 +110,11 @@ class DatabaseHistory(Rows):
             if known is not None:
                 return Turn(**known)
             _store_turn(connection, turn)
-            moved = {"title": title or _shortened(turn.question.asked), "updated_at": now(), "shown": turn.id}
+            moved = {
+                "title": title or shortened(turn.question.asked, _TITLE_LENGTH),
+                "updated_at": now(),
+                "shown": turn.id,
+            }
             connection.execute(update(threads).where(threads.c.id == turn.thread).values(moved))
         return turn
 
@@ -198,13 +202,3 @@ def _said(turn: Turn) -> str:
 
 def _running(turn: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return turns.c.id == turn, turns.c.state == "running"
-
-
-def _shortened(asked: str) -> str:
-    """The question as a thread's title: one line, cut at a blank where there is one near the end."""
-    line = " ".join(asked.split())
-    if len(line) <= _TITLE_LENGTH:
-        return line
-    head = line[: _TITLE_LENGTH - 1]
-    cut = head.rfind(" ")
-    return (head[:cut] if cut > _TITLE_LENGTH // 2 else head).rstrip(" ,;:") + "…"

@@ -29,7 +29,7 @@ def load(what: str, language: str, as_json: bool) -> None:
     began = time.monotonic()
     wiring = session.make_wiring()
     page = _read_file(Path(what), language) if _is_file(what) else _fetch(wiring, what, language, as_json)
-    loaded = follow(wiring.load(page))[-1]
+    loaded = follow(wiring.loader.page(page))[-1]
     seconds = time.monotonic() - began
     if as_json:
         write_json(loaded_data(page, page.asked_for or what, loaded, seconds))
@@ -45,7 +45,7 @@ def prepare() -> None:
         _join(wiring.builtin.prepare())
     elif not status.ready:
         note(f"Nothing can answer yet. {status.problem} {status.remedy}", style="yellow")
-    for loaded in follow(wiring.add_samples()):
+    for loaded in follow(wiring.loader.samples()):
         note(f"{loaded.person.title} is ready to be interviewed.")
 
 

@@ -133,10 +133,10 @@ class Pages:
         """The person, if the index is of use; the samples are brought up to date before."""
         if not self._samples:
             self._samples = True
-            for _ in self._wiring.add_samples():
+            for _ in self._wiring.loader.samples():
                 pass
         wiring = self._wiring
-        return next((p for p in wiring.library.people() if p.title == title and wiring.is_current(p)), None)
+        return next((p for p in wiring.library.people() if p.title == title and wiring.ingest.is_current(p)), None)
 
     def _load(self, title: str) -> Person:
         note(f"loading {title}")

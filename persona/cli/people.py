@@ -52,9 +52,7 @@ def delete(word: str, yes: bool, as_json: bool) -> None:
         if as_json or not interactive():
             raise InputError(f"Deleting {line(person.title)} has to be confirmed. Add --yes.")
         typer.confirm(f"Delete {line(person.title)} ({person.language})? The conversations are kept.", abort=True)
-    wiring.library.delete(person.id)
-    wiring.store.drop(person.build)
-    wiring.library.forget(person.build)
+    wiring.loader.delete(person)
     if as_json:
         write_json({"deleted": {"id": person.id, "title": person.title, "language": person.language}})
     else:

@@ -47,15 +47,19 @@ def language_name(code: str) -> str:
     return LANGUAGES.get(code, code)
 
 
-def facts(person: Person, build: Build, interviews: int) -> str:
-    """One line of Markdown for a card."""
+def facts(person: Person, build: Build, threads: int) -> str:
+    """One line of Markdown for a card: how many threads, language, where the text and the picture are from."""
     if person.source == "sample":
         where = "written for this program"
     elif person.source == "markdown":
         where = plain(f"file {person.api}, read {day(build.fetched_at)}")
     else:
         where = plain(f"{_wiki(person)}, revision {person.revision}, read {day(build.fetched_at)}")
-    return f"{plain(language_name(person.language))} · {where} · {count(interviews, 'interview')}"
+    spoken = count(threads, "thread") if threads else "No threads yet"
+    parts = [spoken, plain(language_name(person.language)), where]
+    if build.picture:
+        parts.append(link("about the picture", build.picture.about))
+    return " · ".join(parts)
 
 
 def badge(person: Person, build: Build) -> str:

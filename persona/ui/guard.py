@@ -10,7 +10,7 @@ from typing import ParamSpec
 import streamlit as st
 
 from persona.errors import PersonaError
-from persona.ui.jobs import UNEXPECTED
+from persona.jobs import UNEXPECTED
 from persona.ui.text import plain
 
 _P = ParamSpec("_P")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from persona.jobs import PREPARE, Job
 from persona.records import ModelStatus
 from persona.ui.guard import guarded
-from persona.ui.jobs import PREPARE, Job
 from persona.ui.state import Engine
 from persona.ui.text import plain, seconds, sentence
 

@@ -13,10 +13,12 @@ from importlib import import_module
 
 import streamlit as st
 
-from persona.errors import InputError, PersonaError
-from persona.records import Choice, Loaded, ModelStatus, Person, Progress
+from persona.errors import PersonaError
+from persona.jobs import PREPARE, Job, Jobs
+from persona.loading import Loader
+from persona.lookup import Lookup
+from persona.records import Loaded, ModelStatus, Person, Progress
 from persona.runner import Runner
-from persona.ui.jobs import PREPARE, Job, Jobs
 from persona.wiring import Wiring
 
 SAMPLES = "samples"
@@ -31,6 +33,7 @@ class Engine:
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
         self._making = threading.RLock()  # a part of the wiring is made by one thread only
+        self._looking = threading.Lock()
         self._runner: Runner | None = None
         self._status: ModelStatus | None = None
         self._checked = float("-inf")
@@ -68,20 +71,33 @@ class Engine:
             threading.Thread(target=self._check, name="model-status", daemon=True).start()
         return self._status
 
+    @property
+    def lookup(self) -> Lookup:
+        """Suggestions while typing, and portraits; made without waiting for a model."""
+        with self._looking:
+            return self._wiring.lookup
+
     def load(self, title: str, language: str) -> Job:
         """Load a page of the wiki, in the background."""
-        return self.jobs.start(f"load {language} {title}", title, language, lambda: self._load(title, language))
+        return self.jobs.start(f"load {language} {title}", title, language, lambda: self._loader.title(title, language))
 
     def reload(self, person: Person) -> Job:
         """Load a person's page again, in the background."""
-        if person.source == "sample":
-            key = f"sample {person.id}"
-            return self.jobs.start(key, person.title, person.language, lambda: self._reload_sample(person))
-        return self.load(person.title, person.language)
+        return self.jobs.start(f"again {person.id}", person.title, person.language, lambda: self._loader.again(person))
 
     def add_samples(self) -> Job:
         """Load the samples that are not there, in the background."""
-        return self.jobs.start(SAMPLES, "the samples", "en", self._add_samples)
+        return self.jobs.start(SAMPLES, "the samples", "en", self._samples)
+
+    def delete(self, person: Person) -> None:
+        """Forget a person; the threads stay readable."""
+        self._loader.delete(person)
+
+    @property
+    def _loader(self) -> Loader:
+        """Waits for the embedder, the first time."""
+        with self._making:
+            return self._wiring.loader
 
     def warm(self) -> None:
         """Make what is slow to make, in the background; the samples too where nobody is there to interview."""
@@ -90,31 +106,8 @@ class Engine:
             self.add_samples()
         threading.Thread(target=self._warm, name="warm", daemon=True).start()
 
-    def _load(self, title: str, language: str) -> Iterator[Progress | Loaded | Choice]:
-        with self._making:
-            wiki, ingest = self._wiring.wiki, self._wiring.ingest
-        found = wiki.fetch(title, language)
-        if isinstance(found, Choice):
-            yield found
-        else:
-            yield from ingest.load(found)
-
-    def _reload_sample(self, person: Person) -> Iterator[Progress | Loaded]:
-        from persona.adapters.markdown import read_markdown, samples
-
-        with self._making:
-            ingest = self._wiring.ingest
-        page = next(
-            (page for page in (read_markdown(path, "sample") for path in samples()) if page.title == person.title), None
-        )
-        if page is None:
-            raise InputError(f"The sample “{person.title}” no longer comes with the program.")
-        yield from ingest.load(page)
-
-    def _add_samples(self) -> Iterator[Progress | Loaded]:
-        with self._making:
-            _ = self._wiring.ingest
-        yield from self._wiring.add_samples()
+    def _samples(self) -> Iterator[Progress | Loaded]:
+        yield from self._loader.samples()
 
     def _check(self) -> None:
         if not self._checking.acquire(blocking=False):

@@ -72,6 +72,14 @@ def sentence(text: str) -> str:
     return ended[:1].upper() + ended[1:]
 
 
+def initials(title: str) -> str:
+    """One or two letters that stand for a name where there is no picture."""
+    words = [word for word in re.split(r"[\s\-–,.]+", re.sub(r"\(.*?\)", "", title)) if word[:1].isalnum()]
+    if not words:
+        return title[:1].upper()
+    return words[0][0].upper() + (words[-1][0].upper() if len(words) > 1 else "")
+
+
 def count(number: int, noun: str, nouns: str = "") -> str:
     """As in "1 interview", "2 interviews", "1,200 passages"."""
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"

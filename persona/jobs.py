@@ -1,4 +1,4 @@
-"""What takes long and is not a turn: loading pages, making the built-in model's file.
+"""What takes long and is not a turn: loading pages, fetching a model, making the built-in model's file.
 
 Each runs in a worker thread of the process, so that a click or a closed tab costs nothing; pages read how far it came.
 Knows no Streamlit.
@@ -17,14 +17,16 @@ from persona.records import Choice, Loaded, Progress, new_id
 
 JobEvent = Progress | Loaded | Choice | tuple[int, int]  # the pair: bytes done and in all
 UNEXPECTED = "Something went wrong, and it was logged. Try again; if it stays, restart the program."
-PREPARE = "prepare"  # the key of the job that makes the built-in model's file
+_MODEL = "model "  # begins the key of a job that readies a model; all others load pages
+PREPARE = f"{_MODEL}prepare"  # makes the built-in model's file
+PULL = f"{_MODEL}pull "  # and the name: Ollama downloads it
 _KEPT = 50  # ended jobs
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """How far one came. `loaded` grows by one with each page; `error` is a sentence."""
+    """How far one came. `loaded` grows by one with each page; `error` is a sentence, of `trouble` if we raised it."""
 
     id: str
     key: str  # what it does: the same job is not started twice at once
@@ -35,7 +37,13 @@ class Job:
     loaded: tuple[Loaded, ...] = ()
     choice: Choice | None = None
     error: str = ""
+    trouble: PersonaError | None = None
     ended: float | None = None
+
+    @property
+    def loads(self) -> bool:
+        """Whether people come of it."""
+        return not self.key.startswith(_MODEL)
 
     @property
     def seconds(self) -> float:
@@ -83,17 +91,17 @@ class Jobs:
             return next((job for job in reversed(self._jobs.values()) if job.key == key), None)
 
     def _run(self, job: str, work: Callable[[], Iterator[JobEvent]]) -> None:
-        error = ""
+        error, trouble = "", None
         try:
             for event in work():
                 self._note(job, event)
-        except PersonaError as trouble:
-            error = str(trouble)
-            _log.warning("a job failed: %s", trouble)
+        except PersonaError as raised:
+            error, trouble = str(raised), raised
+            _log.warning("a job failed: %s", raised)
         except Exception:
             error = UNEXPECTED
             _log.exception("a job failed")
-        self._change(job, error=error, ended=time.monotonic())
+        self._change(job, error=error, trouble=trouble, ended=time.monotonic())
 
     def _note(self, job: str, event: JobEvent) -> None:
         if isinstance(event, Loaded):
