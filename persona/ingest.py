@@ -72,8 +72,12 @@ class Ingest:
             advice=advice(page.language, self._embedder),
         )
 
+    def is_whole(self, person: Person) -> bool:
+        """Whether all vectors of a person are there, by the embedder that is set. Raises StoreError."""
+        return {chunk.sha for chunk in self._library.chunks(person.build)} == self._known_vectors(person).keys()
+
     def mend(self, person: Person) -> Iterator[Progress]:
-        """Make a person's vectors again, from the texts in the database; the wiki and the file are not needed.
+        """Make the vectors that a person lacks, from the texts in the database; the wiki and the file are not needed.
 
         They go into a new build, as those of a load do. Raises StoreError, EmbedderError.
         """
@@ -88,7 +92,7 @@ class Ingest:
             created_at=now(),
         )
         page, chunks = _page_of(person, old), self._library.chunks(old.id)
-        yield from self._store_vectors(build, page, chunks, {})
+        yield from self._store_vectors(build, page, chunks, self._known_vectors(person))
         self._library.publish(page, build, chunks)
         yield Progress("stored", len(chunks), len(chunks))
         self._tidy()

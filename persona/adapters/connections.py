@@ -9,6 +9,7 @@ import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 
 from pydantic import ValidationError
 from sqlalchemy import URL, Connection, create_engine, make_url, text
@@ -46,6 +47,10 @@ class Connections:
         """A transaction: all of it is stored at the end, or nothing when an exception leaves it."""
         with self._translated(), self._writing.begin() as connection:
             yield connection
+
+    def is_in(self, file: Path) -> bool:
+        """Whether that file is the database."""
+        return self._sqlite and Path(self._engine.url.database or "").resolve() == file.resolve()
 
     def close(self) -> None:
         """Close all connections that are not in use."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Select, delete, exists, func, insert, select, update
 
+from persona.adapters.backup import Contents, restore, save
 from persona.adapters.connections import Connections
 from persona.adapters.history import DatabaseHistory
 from persona.adapters.rows import insert_unless_there
@@ -35,6 +37,14 @@ class Database(DatabaseHistory):
     def close(self) -> None:
         """Let go of the database."""
         self._connections.close()
+
+    def back_up(self, file: Path) -> Contents:
+        """Write a backup. Raises OSError too, where the file cannot be written."""
+        return save(self._connections, file)
+
+    def replace_by(self, file: Path, keep: Path | None = None) -> Contents:
+        """Put a backup in place of everything, which is saved in `keep` first. Raises InputError for a file that is none."""
+        return restore(self._connections, file, keep)
 
     def people(self) -> list[Person]:
         """Everyone who can be interviewed, by title."""

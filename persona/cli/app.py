@@ -196,6 +196,30 @@ def delete(
     delete(_typed(person), yes, as_json)
 
 
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where it is written.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Replace a file that is there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Save people and conversations in one file, while the app may run."""
+    from persona.cli.backing_up import backup
+
+    backup(file, yes, as_json)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `persona backup` wrote.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether to replace what is there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Put what a backup holds in place of what is there."""
+    from persona.cli.backing_up import restore
+
+    restore(file, yes, as_json)
+
+
 Cases = Annotated[list[Path], typer.Argument(metavar="CASES", help="Files with one case, a JSON object, a line.")]
 
 

@@ -49,7 +49,7 @@ def prepare() -> None:
         note(f"{loaded.person.title} is ready to be interviewed.")
 
 
-def follow(events: Iterator[Progress | Loaded]) -> list[Loaded]:
+def follow(events: Iterator[Progress | Loaded] | Iterator[Progress]) -> list[Loaded]:
     """Draw the progress of one load or several: a bar on a terminal, else a line for each report."""
     ended: list[Loaded] = []
     bar = _bar(MofNCompleteColumn()) if err().is_terminal else None
