@@ -3,6 +3,8 @@
 PersonaError
 ├── InputError            what was asked for cannot be done as asked
 │   └── OtherWiki         the title belongs to another wiki
+├── Busy                  too many ask at once, or one asked too much: later it can be done
+├── Absent                who asked was gone before the answer was begun
 ├── PageError             the wiki or the file gave no page
 │   ├── WikiUnreachable   no network, refused, timed out
 │   ├── WikiBusy          429 or 5xx: try later
@@ -39,6 +41,23 @@ class OtherWiki(InputError):
         ask_for = f"ask for “{title}” alone and " if title else ""
         super().__init__(f"“{asked}” leads to another wiki. Instead, {ask_for}{remedy}.")
         self.title, self.language = title, language
+
+
+class Busy(PersonaError):
+    """Too many ask at once, or one asked too much; in `seconds` it can be tried again."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+    @property
+    def data(self) -> dict[str, float]:
+        """What goes beside the message in JSON."""
+        return {"retry_after": round(self.seconds, 1)}
+
+
+class Absent(PersonaError):
+    """Who asked, or the process that was to answer, was gone before the answer was begun."""
 
 
 class PageError(PersonaError):

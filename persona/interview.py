@@ -13,7 +13,8 @@ from contextlib import closing
 from dataclasses import replace
 from threading import Lock
 
-from persona.errors import InputError, MissingBuild, PersonaError
+from persona.errors import Absent, InputError, MissingBuild, PersonaError
+from persona.line import Line
 from persona.ports import ChunkStore, Embedder, History, Library
 from persona.records import (
     Asked,
@@ -25,6 +26,7 @@ from persona.records import (
     Text,
     Thread,
     Turn,
+    Visitor,
     Working,
     new_id,
     now,
@@ -33,6 +35,7 @@ from persona.retrieval import Gate, PageIndex
 from persona.searching import Searcher, Subject
 from persona.steps import Steps
 from persona.stopping import Stopped
+from persona.talk import needs_no_model
 from persona.text import is_blank, storable
 from persona.turn import TurnRun
 
@@ -49,6 +52,7 @@ class Interview:
         self,
         library: Library,
         history: History,
+        line: Line,
         store: ChunkStore,
         embedder: Embedder,
         steps: Steps,
@@ -57,7 +61,7 @@ class Interview:
         settings: dict[str, str],
     ) -> None:
         """`gates` gives the gate for a language, `mend` makes lost vectors again; `settings` is what each trace records."""
-        self._library, self._history = library, history
+        self._library, self._history, self._line = library, history, line
         self._store, self._embedder, self._steps = store, embedder, steps
         self._gates, self._mend, self._settings = gates, mend, settings
         self._indexes: OrderedDict[str, PageIndex] = OrderedDict()
@@ -70,30 +74,41 @@ class Interview:
         parent: str | None = None,
         request_id: str | None = None,
         cancelled: Callable[[], bool] | None = None,
+        visitor: Visitor | None = None,
     ) -> Iterator[Event]:
-        """Answer a question in a thread, after `parent` (None: at its root).
+        """Answer a question in a thread, after `parent` (None: at its root), when it is its turn at the model.
 
-        The same request_id twice is one turn. Raises InputError before anything is stored; afterwards trouble ends in a
-        turn whose state is "failed". Closing the iterator, or `cancelled`, ends in one whose state is "stopped".
+        The same request_id twice is one turn. Raises InputError and Busy before anything is stored; afterwards trouble
+        ends in a turn whose state is "failed". Closing the iterator, or `cancelled`, ends in one whose state is
+        "stopped"; one whose visitor does not wait for it any more is "interrupted".
         """
         asked = checked_question(question)
         found = self._history.thread(thread)
         if found is None:
             raise InputError("There is no such thread. Start a new one.")
         new = Turn(new_id(), thread, parent, request_id or new_id(), Question(asked, asked), "running", now())
-        stored = self._history.add(new)
-        yield Asked(stored)
+        stored = self._line.enter(new, visitor, self._needs_model(asked, found.person))
         if stored.id != new.id:  # asked before under this request_id: that turn is the answer
+            yield Asked(stored)
             yield Finished(stored)
-            return
-        yield from self._answer(stored, found, cancelled)
+        else:
+            yield from self._answer(stored, found, cancelled)
+
+    def _needs_model(self, asked: str, person: str) -> bool:
+        """Whether the question has to wait for the model: not what code answers, and not what cannot be answered."""
+        found = self._library.person(person)
+        build = self._library.build(found.build) if found else None
+        if found is None or build is None:
+            return False
+        return not needs_no_model(asked, found.title, found.language, build.living)
 
     def _answer(self, turn: Turn, thread: Thread, cancelled: Callable[[], bool] | None) -> Iterator[Event]:
         shown = ""
         runs: list[TurnRun] = []
         ended = replace(turn, state="stopped")
         try:
-            with closing(self._events(turn, thread.person, runs, cancelled)) as events:
+            yield Asked(turn)
+            with closing(self._in_line(turn, thread.person, runs, cancelled)) as events:
                 for event in events:
                     if cancelled and cancelled():
                         break
@@ -103,6 +118,9 @@ class Interview:
                     ended = replace(turn, state="done")
         except Stopped:
             _log.info("turn %s was stopped", turn.id)
+        except Absent as error:
+            _log.info("turn %s was not waited for", turn.id)
+            ended = replace(turn, state="interrupted", error=str(error))
         except PersonaError as error:
             _log.warning("turn %s failed: %s", turn.id, error)
             ended = replace(turn, state="failed", error=str(error))
@@ -111,9 +129,17 @@ class Interview:
             what = f"Something went wrong here ({type(error).__name__}). Ask again; the log tells more."
             ended = replace(turn, state="failed", error=what)
         finally:
-            # also when the reader closed the iterator: what came so far is kept
-            ended = self._history.finish(_as_it_ended(ended, runs, shown, self._settings))
+            try:  # also when the reader closed the iterator: what came so far is kept
+                ended = self._history.finish(_as_it_ended(ended, runs, shown, self._settings))
+            finally:
+                self._line.leave(turn.id)
         yield Finished(ended)
+
+    def _in_line(
+        self, turn: Turn, person: str, runs: list[TurnRun], cancelled: Callable[[], bool] | None
+    ) -> Generator[Event, None, None]:
+        yield from self._line.wait(turn.id, cancelled)
+        yield from self._events(turn, person, runs, cancelled)
 
     def _events(
         self, turn: Turn, person: str, runs: list[TurnRun], cancelled: Callable[[], bool] | None

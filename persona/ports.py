@@ -5,7 +5,7 @@ Adapters implement these; tests hold each implementation to the same contract.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol
 
@@ -22,10 +22,13 @@ from persona.records import (
     ModelStatus,
     Page,
     Person,
+    Place,
     Rating,
+    Standing,
     Suggestion,
     Thread,
     Turn,
+    Visitor,
 )
 
 Vectors = NDArray[np.float32]
@@ -162,8 +165,8 @@ class History(Protocol):
     def thread(self, thread: str) -> Thread | None:
         """The thread of that id."""
 
-    def start(self, person: str, thread: str | None = None) -> Thread:
-        """A new, empty thread, with that id if one is given."""
+    def start(self, person: str, thread: str | None = None, visitor: str = "") -> Thread:
+        """A new, empty thread, with that id if one is given, begun by that visitor."""
 
     def rename(self, thread: str, title: str) -> None:
         """Another title; a blank one changes nothing."""
@@ -190,7 +193,7 @@ class History(Protocol):
         """What a running turn has come to; ignored once it is no longer running."""
 
     def finish(self, turn: Turn) -> Turn:
-        """Store how a turn ended; the first end stands."""
+        """Store how a turn ended, and give up its place in line; the first end stands."""
 
     def turn(self, turn: str) -> Turn | None:
         """The turn of that id."""
@@ -212,3 +215,33 @@ class History(Protocol):
 
     def ratings(self, thread: str) -> list[Rating]:
         """Those of a thread, in the order of its turns."""
+
+
+class Queue(Protocol):
+    """Places in the line in front of the model, for all processes of one database. Raises StoreError."""
+
+    def enter(
+        self,
+        turn: Turn,
+        visitor: Visitor | None,
+        queued: bool,
+        held: Sequence[str],
+        admit: Callable[[Standing], None],
+    ) -> Turn:
+        """Store a new turn together with its place at the end, or only with a note of who asked where not `queued`.
+
+        Before, as `beat(held)`. `admit` sees the line and may raise; then nothing is stored. If the turn's request_id
+        is stored already, the turn stored is returned.
+        """
+
+    def place(self, turn: str) -> Place | None:
+        """Where the turn stands; None once it has left the line."""
+
+    def begin(self, turn: str, at_once: int) -> bool:
+        """Note that the turn is being answered, if fewer than `at_once` come before it; whether it is."""
+
+    def beat(self, held: Sequence[str]) -> None:
+        """Say that the turns held are alive, and end those of others whose process is not."""
+
+    def seen(self, visitors: Sequence[str]) -> None:
+        """Note that these visitors are here now."""

@@ -245,6 +245,29 @@ class Visitor:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """The line in front of the model as a newcomer finds it; the latest comes last everywhere."""
+
+    moment: datetime
+    began: tuple[datetime, ...]  # when the answers that are being given began
+    waiting: int
+    took: tuple[float, ...]  # seconds of the latest answers
+    own: int = 0  # the newcomer's own questions among those in line
+    by_network: tuple[datetime, ...] = ()  # when questions came from the newcomer's network
+    by_visitor: tuple[datetime, ...] = ()  # and from the newcomer
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One turn's place in line; `before` are all who come first, those that are being answered among them."""
+
+    before: int
+    began: tuple[datetime, ...]
+    took: tuple[float, ...]
+    seen_at: datetime | None  # when its visitor was last here; None where nobody knows
+
+
+@dataclass(frozen=True, slots=True)
 class Thread:
     """An interview with one person, a tree of turns; `shown` is the turn that ends the path which is read."""
 
@@ -254,6 +277,7 @@ class Thread:
     created_at: datetime
     updated_at: datetime
     shown: str | None = None
+    visitor: str = ""  # who began it, where that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +389,11 @@ class Working:
     """Something began: `step` in plain words."""
 
     step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting(Working):
+    """Nothing is done yet, since others come first; what is said next takes the place of this."""
 
 
 @dataclass(frozen=True, slots=True)

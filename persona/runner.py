@@ -15,7 +15,7 @@ from dataclasses import replace
 from persona.errors import PersonaError
 from persona.interview import Interview
 from persona.ports import History
-from persona.records import Asked, Event, Finished, Text, Working
+from persona.records import Asked, Event, Finished, Text, Visitor, Waiting, Working
 
 _EVERY = 0.15  # seconds between two notes of what came so far
 _AGAIN = 2.0  # seconds between two tries to store the end of a turn
@@ -31,10 +31,17 @@ class Runner:
         self._lock = threading.Lock()
         self._abandoned = history.abandon()
 
-    def submit(self, question: str, thread: str, parent: str | None = None, request_id: str | None = None) -> str:
-        """Store the question and answer it in the background; the turn's id. Raises InputError, StoreError."""
+    def submit(
+        self,
+        question: str,
+        thread: str,
+        parent: str | None = None,
+        request_id: str | None = None,
+        visitor: Visitor | None = None,
+    ) -> str:
+        """Store the question and answer it in the background; the turn's id. Raises InputError, Busy, StoreError."""
         stop = threading.Event()
-        events = self._interview.ask(question, thread, parent, request_id, stop.is_set)
+        events = self._interview.ask(question, thread, parent, request_id, stop.is_set, visitor)
         asked = next(events)
         if not isinstance(asked, Asked):  # pragma: no cover - ask's promise
             raise TypeError(asked)
@@ -62,16 +69,18 @@ class Runner:
             return list(self._stops)
 
     def _drain(self, turn: str, events: Iterator[Event], stop: threading.Event) -> None:
-        text, steps, noted = "", "", 0.0
+        text, steps, doing, noted = "", "", "", 0.0
         try:
             for event in events:
                 if isinstance(event, Finished):
                     break
                 text += event.text if isinstance(event, Text) else ""
                 changed = isinstance(event, Working)
-                steps += f"\n{event.step}" if isinstance(event, Working) else ""
+                if isinstance(event, Working):
+                    doing = f"{steps}\n{event.step}".lstrip()
+                    steps = steps if isinstance(event, Waiting) else doing
                 if changed or time.monotonic() - noted > _EVERY:
-                    self._note(turn, text, steps.lstrip())
+                    self._note(turn, text, doing)
                     noted = time.monotonic()
         except PersonaError as error:
             _log.warning("turn %s could not be stored: %s", turn, error)

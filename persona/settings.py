@@ -65,6 +65,16 @@ class Settings(BaseSettings):
     wiki_api: str = Field(default="", description="The address of a MediaWiki's api.php; empty for Wikipedia.")
     language: str = Field(default="en", description="The language whose Wikipedia is read when none is named.")
     prompts: Path = Field(default_factory=_prompts, description="The folder with the prompt files.")
+    at_once: int = Field(
+        default=1, ge=1, description="Questions that are answered at once; one graphics card does one at a time."
+    )
+    waiting: int = Field(
+        default=3, ge=0, description="Questions that may wait in line for an answer; one more is asked to come back."
+    )
+    public: bool = Field(
+        default=False,
+        description="A public demo: limits for each visitor and network, own threads only, and no page can be changed.",
+    )
     secret: str = Field(
         default="",
         repr=False,

@@ -157,6 +157,16 @@ def small_talk(said: str, title: str, language: str) -> str | None:
     return None
 
 
+def needs_no_model(said: str, title: str, language: str, living: bool) -> bool:
+    """Whether code alone has the reply: nobody waits in line to be greeted, or to be told to call a doctor."""
+    return (
+        small_talk(said, title, language) is not None
+        or needs_real_help(said)
+        or (living and asks_private_fact(said))
+        or orders_the_program(said)
+    )
+
+
 def asks_for_introduction(said: str) -> bool:
     """Whether the page's Introduction is what was asked for."""
     return bool(_INTRODUCTION.match(said))

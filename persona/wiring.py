@@ -14,6 +14,7 @@ from typing import Any
 from persona.errors import PersonaError
 from persona.ingest import Ingest
 from persona.interview import Interview
+from persona.line import Limits, Line
 from persona.loading import Loader
 from persona.lookup import Lookup
 from persona.ports import ChatModel, ChunkStore, Embedder, History, Library, PageSource
@@ -57,6 +58,13 @@ class Wiring:
         """Threads and turns."""
         history: History = self.database
         return history
+
+    @cached_property
+    def line(self) -> Line:
+        """The line in front of the model, which all processes of the database stand in."""
+        settings = self.settings
+        by_network, by_visitor = (10, 50) if settings.public else (0, 0)
+        return Line(self.database.queue, Limits(settings.at_once, settings.waiting, by_network, by_visitor))
 
     @cached_property
     def store(self) -> ChunkStore:
@@ -155,6 +163,7 @@ class Wiring:
         return Interview(
             self.library,
             self.history,
+            self.line,
             self.store,
             self.embedder,
             self.steps,

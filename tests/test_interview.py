@@ -9,6 +9,7 @@ import pytest
 
 from persona.errors import InputError, MissingBuild, ModelUnreachable
 from persona.interview import LONGEST_QUESTION
+from persona.line import Limits, Line
 from persona.records import Asked, Finished, Question, Text, Turn, Usage, Working, new_id, now
 from tests.core import ADA, StepModel, Talk, page, step_of, talk_with, wikitext_page
 from tests.mediawiki import CHINESE_OFF_TOPIC, CHINESE_OWN, CHINESE_PAGE, GERMAN_OFF_TOPIC, GERMAN_OWN, GERMAN_PAGE
@@ -629,7 +630,8 @@ def test_the_same_request_twice_is_one_turn(ada):
     assert len(ada.wiring.history.turns(thread)) == 1
 
 
-def test_two_threads_asked_at_once_never_see_each_other_s(ada):
+def test_two_threads_asked_at_once_never_see_each_other_s(ada, monkeypatch):
+    monkeypatch.setattr(ada.wiring.interview, "_line", Line(ada.wiring.database.queue, Limits(at_once=2)))
     names = ("Alpha", "Omega")
     threads = {name: ada.thread() for name in names}
     firsts = {name: ada.ask(f"I am {name}. Who was your father?", FATHER, thread=threads[name]) for name in names}

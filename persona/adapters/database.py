@@ -28,7 +28,8 @@ _unused = ~exists().where(people.c.build == builds.c.id)
 class Database(DatabaseHistory):
     """Implements ports.Library and ports.History, for many threads and processes at once. Raises StoreError.
 
-    `url` is SQLAlchemy's; a SQLite file is made if it is not there, and any database brought up to date.
+    `queue` implements ports.Queue over the same tables. `url` is SQLAlchemy's; a SQLite file is made if it is not there,
+    and any database brought up to date.
     """
 
     def __init__(self, url: str) -> None:

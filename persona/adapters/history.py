@@ -10,8 +10,11 @@ from datetime import timedelta
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, select, update
 
+from persona.adapters import tickets
+from persona.adapters.connections import Connections
 from persona.adapters.rows import Rows, insert_unless_there, require
 from persona.adapters.tables import RATING, THREAD, TURN, people, ratings, threads, to_row, turns
+from persona.adapters.tickets import INTERRUPTED, Tickets
 from persona.adapters.workers import is_gone, this_worker
 from persona.errors import StoreError
 from persona.records import Rating, Thread, Turn, new_id, now
@@ -20,12 +23,15 @@ from persona.text import shortened, unaccented
 _TITLE_LENGTH = 80
 _NO_PERSON = "There is no such person: `persona people` lists those who can be interviewed."
 _NO_THREAD = "There is no such thread: start a new one."
-_INTERRUPTED = "The program ended before the answer was finished: ask again."
 _there = threads.c.deleted_at.is_(None)
 
 
 class DatabaseHistory(Rows):
-    """Implements ports.History."""
+    """Implements ports.History; `queue` implements ports.Queue over the same turns."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__(connections)
+        self.queue = Tickets(connections, _add)
 
     # --- threads ---
 
@@ -40,10 +46,10 @@ class DatabaseHistory(Rows):
         """The thread of that id."""
         return self._one(Thread, select(*THREAD).where(threads.c.id == thread, _there))
 
-    def start(self, person: str, thread: str | None = None) -> Thread:
-        """A new, empty thread; a thread of that id and person that is there already is returned as it is."""
+    def start(self, person: str, thread: str | None = None, visitor: str = "") -> Thread:
+        """A new, empty thread; one of that id and person that is there already is returned as it is."""
         moment = now()
-        made = Thread(id=thread or new_id(), person=person, title="", created_at=moment, updated_at=moment)
+        made = Thread(thread or new_id(), person, "", moment, moment, visitor=visitor)
         with self._writing() as connection:
             require(connection, select(people.c.id).where(people.c.id == person), _NO_PERSON)
             insert_unless_there(connection, insert(threads).values(to_row(made)))
@@ -103,20 +109,7 @@ class DatabaseHistory(Rows):
     def add(self, turn: Turn) -> Turn:
         """Store a new turn; if its request_id is stored already, the turn stored is returned and nothing changes."""
         with self._writing() as connection:
-            # The thread's row is locked first (SQLite has locked all by now): the same request a second time waits.
-            thread = select(threads.c.title).where(threads.c.id == turn.thread, _there).with_for_update()
-            title = require(connection, thread, _NO_THREAD)
-            known = connection.execute(select(*TURN).where(turns.c.request_id == turn.request_id)).mappings().first()
-            if known is not None:
-                return Turn(**known)
-            _store_turn(connection, turn)
-            moved = {
-                "title": title or shortened(turn.question.asked, _TITLE_LENGTH),
-                "updated_at": now(),
-                "shown": turn.id,
-            }
-            connection.execute(update(threads).where(threads.c.id == turn.thread).values(moved))
-        return turn
+            return _add(connection, turn)
 
     def progress(self, turn: str, partial: str, step: str) -> None:
         """What a running turn has come to; ignored once it is no longer running."""
@@ -124,11 +117,12 @@ class DatabaseHistory(Rows):
             connection.execute(update(turns).where(*_running(turn)).values(partial=partial, step=step))
 
     def finish(self, turn: Turn) -> Turn:
-        """Store how a turn ended; the first end stands and is returned."""
+        """Store how a turn ended, and give up its place in line; the first end stands and is returned."""
         ended = {
             name: getattr(turn, name) for name in ("state", "question", "answer", "trace", "partial", "step", "error")
         }
         with self._writing() as connection:
+            tickets.close(connection, turn.id)
             connection.execute(update(turns).where(*_running(turn.id)).values(ended | {"said": _said(turn)}))
             row = connection.execute(select(*TURN).where(turns.c.id == turn.id)).mappings().first()
         if row is None:
@@ -160,7 +154,7 @@ class DatabaseHistory(Rows):
             gone = [worker for worker in connection.scalars(running) if is_gone(worker)]
         if not gone:
             return 0
-        ended = {"state": "interrupted", "step": "", "error": _INTERRUPTED}
+        ended = {"state": "interrupted", "step": "", "error": INTERRUPTED}
         theirs = (turns.c.state == "running", turns.c.worker.in_(gone))
         with self._writing() as connection:
             return connection.execute(update(turns).where(*theirs).values(ended)).rowcount
@@ -183,6 +177,19 @@ class DatabaseHistory(Rows):
         """Those of a thread, in the order of its turns."""
         wanted = select(*RATING).join(turns, turns.c.id == ratings.c.turn).where(turns.c.thread == thread)
         return self._all(Rating, wanted.order_by(turns.c.number))
+
+
+def _add(connection: Connection, turn: Turn) -> Turn:
+    # The thread's row is locked first (SQLite has locked all by now): the same request a second time waits.
+    thread = select(threads.c.title).where(threads.c.id == turn.thread, _there).with_for_update()
+    title = require(connection, thread, _NO_THREAD)
+    known = connection.execute(select(*TURN).where(turns.c.request_id == turn.request_id)).mappings().first()
+    if known is not None:
+        return Turn(**known)
+    _store_turn(connection, turn)
+    moved = {"title": title or shortened(turn.question.asked, _TITLE_LENGTH), "updated_at": now(), "shown": turn.id}
+    connection.execute(update(threads).where(threads.c.id == turn.thread).values(moved))
+    return turn
 
 
 def _store_turn(connection: Connection, turn: Turn) -> None:

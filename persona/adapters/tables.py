@@ -146,6 +146,7 @@ threads = Table(
     Column("updated_at", Moment, nullable=False),
     Column("shown", Words),  # a turn; no foreign key: turns point here already
     Column("deleted_at", Moment),
+    Column("visitor", Words, nullable=False, server_default=""),
     Index("threads_by_person", "person", "updated_at"),
     Index("threads_by_time", "updated_at"),
 )
@@ -181,6 +182,25 @@ ratings = Table(
     Column("good", Boolean, nullable=False),
     Column("why", Words, nullable=False),
     Column("created_at", Moment, nullable=False),
+)
+
+# A turn's place in the line in front of the model; kept for a day, to count and to measure.
+tickets = Table(
+    "tickets",
+    metadata,
+    Column("turn", Words, ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, nullable=False),  # the order in line
+    Column("visitor", Words, nullable=False),  # empty where nobody knows
+    Column("network", Words, nullable=False),
+    Column("worker", Words, nullable=False),
+    Column("entered_at", Moment, nullable=False),
+    Column("beat_at", Moment, nullable=False),  # when its process last said that it is alive
+    Column("seen_at", Moment, nullable=False),  # when its visitor was last here
+    Column("began_at", Moment),
+    Column("ended_at", Moment),
+    Index("tickets_by_end", "ended_at"),
+    Index("tickets_by_visitor", "visitor", "entered_at"),
+    Index("tickets_by_network", "network", "entered_at"),
 )
 
 # What a record is made of, by the names of its fields; a table may have more.
