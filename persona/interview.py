@@ -89,7 +89,7 @@ class Interview:
         new = Turn(new_id(), thread, parent, request_id or new_id(), Question(asked, asked), "running", now())
         stored = self._line.enter(new, visitor, self._needs_model(asked, found.person))
         if stored.id != new.id:  # asked before under this request_id: that turn is the answer
-            yield Asked(stored)
+            yield Asked(stored, known=True)
             yield Finished(stored)
         else:
             yield from self._answer(stored, found, cancelled)

@@ -379,9 +379,10 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The question is stored."""
+    """The question is stored; `known` is whether it was already, under the same request_id."""
 
     turn: Turn
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from persona.errors import PersonaError
@@ -25,31 +25,27 @@ _log = logging.getLogger(__name__)
 class Runner:
     """Runs the turns of one process. Usable from any thread."""
 
-    def __init__(self, interview: Interview, history: History) -> None:
-        self._interview, self._history = interview, history
+    def __init__(
+        self, interview: Interview, history: History, who: Callable[[], Visitor | None] = lambda: None
+    ) -> None:
+        """`who` says, in the thread that submits, which visitor asks; None where nobody is told from another."""
+        self._interview, self._history, self._who = interview, history, who
         self._stops: dict[str, threading.Event] = {}
         self._lock = threading.Lock()
         self._abandoned = history.abandon()
 
-    def submit(
-        self,
-        question: str,
-        thread: str,
-        parent: str | None = None,
-        request_id: str | None = None,
-        visitor: Visitor | None = None,
-    ) -> str:
+    def submit(self, question: str, thread: str, parent: str | None = None, request_id: str | None = None) -> str:
         """Store the question and answer it in the background; the turn's id. Raises InputError, Busy, StoreError."""
         stop = threading.Event()
-        events = self._interview.ask(question, thread, parent, request_id, stop.is_set, visitor)
+        events = self._interview.ask(question, thread, parent, request_id, stop.is_set, self._who())
         asked = next(events)
         if not isinstance(asked, Asked):  # pragma: no cover - ask's promise
             raise TypeError(asked)
         turn = asked.turn
+        if asked.known:  # the same request twice: the first one is on its way, or has ended
+            events.close()  # type: ignore[attr-defined]
+            return turn.id
         with self._lock:
-            if turn.id in self._stops:  # the same request twice: the first one is on its way
-                events.close()  # type: ignore[attr-defined]
-                return turn.id
             self._stops[turn.id] = stop
         threading.Thread(
             target=self._drain, args=(turn.id, events, stop), name=f"turn-{turn.id[:8]}", daemon=True

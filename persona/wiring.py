@@ -17,7 +17,7 @@ from persona.interview import Interview
 from persona.line import Limits, Line
 from persona.loading import Loader
 from persona.lookup import Lookup
-from persona.ports import ChatModel, ChunkStore, Embedder, History, Library, PageSource
+from persona.ports import ChatModel, ChunkStore, Embedder, History, Library, PageSource, Queue
 from persona.prompts import Prompt, load_prompts
 from persona.records import ModelStatus, Step
 from persona.retrieval import Gate, load_gate
@@ -60,11 +60,17 @@ class Wiring:
         return history
 
     @cached_property
+    def queue(self) -> Queue:
+        """Places in line."""
+        queue: Queue = self.database.queue
+        return queue
+
+    @cached_property
     def line(self) -> Line:
         """The line in front of the model, which all processes of the database stand in."""
         settings = self.settings
         by_network, by_visitor = (10, 50) if settings.public else (0, 0)
-        return Line(self.database.queue, Limits(settings.at_once, settings.waiting, by_network, by_visitor))
+        return Line(self.queue, Limits(settings.at_once, settings.waiting, by_network, by_visitor))
 
     @cached_property
     def store(self) -> ChunkStore:

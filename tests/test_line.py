@@ -102,14 +102,16 @@ def test_a_time_to_wait_is_rounded_up(number, words):
 
 @dataclass
 class Desk:
-    """A runner whose model answers only when it is told to."""
+    """A runner whose model answers only when it is told to; `visitor` is who asks."""
 
+    runner: Runner = field(init=False)
     ada: Talk
-    runner: Runner
+    visitor: Visitor | None = None
     gates: list[threading.Event] = field(default_factory=list)
 
-    def submit(self, question: str = WHO, visitor: Visitor | None = None, **given: Any) -> str:
-        return self.runner.submit(question, self.ada.thread(), visitor=visitor, **given)
+    def submit(self, question: str = WHO, visitor: Visitor | None = None) -> str:
+        self.visitor = visitor
+        return self.runner.submit(question, self.ada.thread())
 
     def held(self) -> None:
         """The next answer waits for its gate."""
@@ -150,7 +152,8 @@ class Desk:
 def desk(ada: Talk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     """With a line of its own over the shared store."""
     monkeypatch.setattr(ada.wiring.interview, "_line", Line(ada.wiring.database.queue, Limits()))
-    made = Desk(ada, Runner(ada.wiring.interview, ada.wiring.history))
+    made = Desk(ada)
+    made.runner = Runner(ada.wiring.interview, ada.wiring.history, lambda: made.visitor)
     yield made
     for gate in made.gates:
         gate.set()
@@ -189,10 +192,10 @@ def test_the_same_request_twice_takes_one_place(desk):
     desk.held()
     desk.submit(visitor=visitor())
     desk.asked(1)
-    again = visitor()
+    desk.visitor = visitor()
     thread = desk.ada.thread()
     desk.held()
-    ids = {desk.runner.submit(WHO, thread, None, "twice" + thread, again) for _ in range(3)}
+    ids = {desk.runner.submit(WHO, thread, None, "twice" + thread) for _ in range(3)}
     assert len(ids) == 1
     for gate in desk.gates:
         gate.set()

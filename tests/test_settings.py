@@ -58,6 +58,9 @@ def test_every_field_is_documented_by_a_sentence():
         ("PERSONA_LANGUAGE", "zh-yue", "language", "zh-yue"),
         ("PERSONA_PROMPTS", "/my/prompts", "prompts", Path("/my/prompts")),
         ("PERSONA_IDLE_MINUTES", "0.5", "idle_minutes", 0.5),
+        ("PERSONA_AT_ONCE", "2", "at_once", 2),
+        ("PERSONA_WAITING", "5", "waiting", 5),
+        ("PERSONA_PUBLIC", "1", "public", True),
         ("PERSONA_SECRET", "s3cret", "secret", "s3cret"),
     ],
 )

@@ -30,8 +30,11 @@ def page() -> None:
     )
     engine = state.engine()
     model_line(engine)
-    search(engine)
-    loads(engine)
+    if engine.settings.public:
+        st.caption(state.PUBLIC)
+    else:
+        search(engine)
+        loads(engine)
     _cards(engine)
 
 
@@ -43,7 +46,8 @@ def _cards(engine: Engine) -> None:
     threads = Counter(thread.person for thread in engine.history.threads() if thread.title)
     mine = [person for person in people if person.source != "sample"]
     samples = [person for person in people if person.source == "sample"]
-    for heading, group in (("Loaded by you", mine), ("Samples", samples)):
+    loaded = "Loaded" if engine.settings.public else "Loaded by you"
+    for heading, group in ((loaded, mine), ("Samples", samples)):
         if group:
             st.subheader(heading, anchor=False)
             _grid(engine, group, threads)
@@ -60,6 +64,9 @@ def _grid(engine: Engine, people: list[Person], threads: Counter[str]) -> None:
 
 def _nobody(engine: Engine) -> None:
     if any(job.key == state.SAMPLES for job in engine.jobs.running()):
+        return
+    if engine.settings.public:
+        st.info("Nobody is loaded yet. Come back later.")
         return
     st.info("Nobody is loaded yet. Find a page above, or begin with the two samples that come with the program.")
     if st.button("Load the samples", type="primary"):
@@ -81,6 +88,8 @@ def _card(engine: Engine, person: Person, build: Build, threads: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Interview", type="primary", key=f"interview-{person.id}"):
             st.switch_page(pages.interview(), query_params={"person": person.id})
+        if engine.settings.public:
+            return
         if st.button("Reload", key=f"reload-{person.id}", type="tertiary", help="Read the page again."):
             follow(engine.reload(person))
             st.rerun()

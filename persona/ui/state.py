@@ -13,15 +13,23 @@ from importlib import import_module
 
 import streamlit as st
 
-from persona.errors import PersonaError
+from persona.errors import InputError, PersonaError
 from persona.jobs import PREPARE, Job, Jobs
 from persona.loading import Loader
 from persona.lookup import Lookup
-from persona.records import Loaded, ModelStatus, Person, Progress
+from persona.ports import History
+from persona.records import Loaded, ModelStatus, Person, Progress, new_id
 from persona.runner import Runner
+from persona.ui import visitors
+from persona.ui.own import OwnThreads
 from persona.wiring import Wiring
 
 SAMPLES = "samples"
+PUBLIC = (
+    "This is a public demo: whoever is loaded can be interviewed, and its keeper looks after pages and models. "
+    "On your own computer you can load anyone."
+)
+_SEEN = 5.0  # seconds between two notes of who is here
 _CLIENTS = {"ollama": "llama_index.llms.ollama", "openai": "llama_index.llms.openai_like"}
 _FRESH = 15.0  # seconds for which what a model server said is repeated
 _log = logging.getLogger(__name__)
@@ -39,7 +47,7 @@ class Engine:
         self._checked = float("-inf")
         self._checking = threading.Lock()
         self.settings = wiring.settings
-        self.library, self.history = wiring.library, wiring.history
+        self.library, self._history = wiring.library, wiring.history
         self.jobs = Jobs()
 
     @property
@@ -47,8 +55,16 @@ class Engine:
         """Runs turns; the first call waits until models and embedder are wired. Raises PersonaError."""
         with self._making:
             if self._runner is None:
-                self._runner = Runner(self._wiring.interview, self._wiring.history)
+                self._runner = Runner(self._wiring.interview, self._history, visitors.current)
             return self._runner
+
+    @property
+    def history(self) -> History:
+        """Threads and turns; in a public demo only those of the visitor whose page is being drawn."""
+        if not self.settings.public:
+            return self._history
+        visitor = visitors.current()
+        return OwnThreads(self._history, visitor.id if visitor else new_id())
 
     @property
     def embedder_name(self) -> str:
@@ -79,19 +95,31 @@ class Engine:
 
     def load(self, title: str, language: str) -> Job:
         """Load a page of the wiki, in the background."""
+        self._not_in_public()
         return self.jobs.start(f"load {language} {title}", title, language, lambda: self._loader.title(title, language))
 
     def reload(self, person: Person) -> Job:
         """Load a person's page again, in the background."""
+        self._not_in_public()
         return self.jobs.start(f"again {person.id}", person.title, person.language, lambda: self._loader.again(person))
 
     def add_samples(self) -> Job:
         """Load the samples that are not there, in the background."""
+        self._not_in_public()
+        return self._start_samples()
+
+    def _start_samples(self) -> Job:
         return self.jobs.start(SAMPLES, "the samples", "en", self._samples)
 
     def delete(self, person: Person) -> None:
         """Forget a person; the threads stay readable."""
+        self._not_in_public()
         self._loader.delete(person)
+
+    def _not_in_public(self) -> None:
+        """The buttons are not there; this is for whoever gets past them."""
+        if self.settings.public:
+            raise InputError(PUBLIC)
 
     @property
     def _loader(self) -> Loader:
@@ -101,10 +129,21 @@ class Engine:
 
     def warm(self) -> None:
         """Make what is slow to make, in the background; the samples too where nobody is there to interview."""
-        self.history.abandon()
+        self._history.abandon()
         if not self.library.people():
-            self.add_samples()
+            self._start_samples()
         threading.Thread(target=self._warm, name="warm", daemon=True).start()
+        threading.Thread(target=self._note_presence, name="presence", daemon=True).start()
+
+    def _note_presence(self) -> None:
+        """Who has a page open here waits for their answers, whichever process answers them."""
+        while True:
+            time.sleep(_SEEN)
+            try:
+                if here := visitors.presence.here():
+                    self._wiring.queue.seen(here)
+            except PersonaError as error:
+                _log.warning("who is here could not be noted: %s", error)
 
     def _samples(self) -> Iterator[Progress | Loaded]:
         yield from self._loader.samples()
@@ -139,7 +178,7 @@ class Engine:
 
     def _search_once(self) -> None:
         """Load the embedder, open the vectors and index the page that is likeliest to be asked."""
-        latest = [thread.person for thread in self.history.threads()[:1]]
+        latest = [thread.person for thread in self._history.threads()[:1]]
         for person in latest or [person.id for person in self.library.people()[:1]]:
             if self.library.person(person):
                 found = self._wiring.interview.subject(person).searcher.search("Who are you?")

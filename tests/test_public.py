@@ -1,0 +1,135 @@
+"""A public demo: visitors with cookies of their own at the real app, with a scripted model server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from persona.errors import InputError
+from persona.records import Question, Rating, Turn, Visitor, new_id, now
+from persona.ui import state, visitors
+from persona.ui.own import OwnThreads
+from persona.ui.state import PUBLIC, Engine
+from tests.core import Talk, WordEmbedder, page, settings, talk_with
+from tests.test_ui import APP
+
+ODA = {
+    "Introduction": "Oda Ferrant built kites on the roof of the mill of Lissing.",
+    "Kites": "Her kite had nine tails.",
+}
+
+
+@pytest.fixture
+def oda(tmp_path: Path) -> Talk:
+    return talk_with(tmp_path, WordEmbedder(), page("Oda Ferrant", ODA))
+
+
+@pytest.fixture
+def engine(oda: Talk, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """A public one; who looks at it is set in `visitor`."""
+    oda.wiring.settings = settings(oda.wiring.settings.home, public=True)
+    made = Engine(oda.wiring)
+    monkeypatch.setattr(state, "engine", lambda: made)
+    return made
+
+
+def as_visitor(monkeypatch: pytest.MonkeyPatch, id_: str) -> None:
+    monkeypatch.setattr(visitors, "current", lambda: Visitor(id_, "192.0.2.1"))
+
+
+def asked(history: OwnThreads, thread: str, text: str = "What did you build?") -> Turn:
+    turn = Turn(new_id(), thread, None, new_id(), Question(text, text), "running", now())
+    return history.add(turn)
+
+
+def test_a_visitor_sees_their_own_threads_and_no_others(oda: Talk):
+    mine, other = (OwnThreads(oda.wiring.history, name) for name in ("mine", "other"))
+    thread = mine.start(oda.person)
+    turn = asked(mine, thread.id)
+    mine.progress(turn.id, "I built", "answering")
+    assert mine.finish(turn).state == "running"
+    mine.rate(Rating(turn.id, True, "", now()))
+    assert [one.id for one in mine.threads()] == [thread.id] == [one.id for one in mine.search("build")]
+    assert mine.turns(thread.id) == mine.path(turn.id)
+    assert len(mine.ratings(thread.id)) == 1
+
+    assert (other.threads(), other.search("build"), other.thread(thread.id)) == ([], [], None)
+    assert (other.turn(turn.id), other.turns(thread.id), other.path(turn.id)) == (None, [], [])
+    assert other.ratings(thread.id) == []
+    for attempt in (
+        lambda: other.start(oda.person, thread.id),
+        lambda: other.rename(thread.id, "Stolen"),
+        lambda: other.remove(thread.id),
+        lambda: other.show(thread.id, turn.id),
+        lambda: asked(other, thread.id),
+        lambda: other.finish(turn),
+    ):
+        with pytest.raises(InputError, match="no such thread of yours"):
+            attempt()
+    other.unrate(turn.id)
+    other.progress(turn.id, "stolen", "stolen")
+    assert len(mine.ratings(thread.id)) == 1
+    assert mine.turns(thread.id)[0].partial != "stolen"
+
+
+def test_a_removed_thread_is_brought_back_by_whose_it_is_alone(oda: Talk):
+    mine, other = (OwnThreads(oda.wiring.history, name) for name in ("mine", "other"))
+    thread = mine.start(oda.person).id
+    mine.remove(thread)
+    other.restore(thread)
+    assert mine.thread(thread) is None
+    mine.restore(thread)
+    assert mine.thread(thread) is not None
+
+
+def test_threads_from_before_the_demo_belong_to_nobody(engine: Engine, oda: Talk, monkeypatch: pytest.MonkeyPatch):
+    before = oda.thread()
+    monkeypatch.setattr(visitors, "current", lambda: None)
+    assert (engine.history.threads(), engine.history.thread(before)) == ([], None)
+
+
+def test_pages_and_people_are_not_for_visitors_to_change(engine: Engine):
+    person = engine.library.people()[0]
+    for attempt in (
+        lambda: engine.load("Ada Lovelace", "en"),
+        lambda: engine.reload(person),
+        lambda: engine.delete(person),
+        engine.add_samples,
+    ):
+        with pytest.raises(InputError, match="This is a public demo"):
+            attempt()
+    assert engine.library.people() == [person]
+    assert engine.jobs.running() == []
+
+
+def test_the_people_page_offers_interviews_alone(engine: Engine):
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    assert not at.exception
+    assert [button.label for button in at.button] == ["Interview"]
+    assert not at.text_input
+    assert PUBLIC in [caption.value for caption in at.caption]
+
+
+def test_too_many_questions_are_one_sentence_and_the_question_is_kept(
+    engine: Engine, oda: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_visitor(monkeypatch, "me")
+    for number in range(10):
+        thread = engine.history.start(oda.person).id
+        engine.runner.submit("Hello!", thread, request_id=f"hello-{number}")
+    at = AppTest.from_string("from persona.ui import interview\ninterview.page()\n", default_timeout=60).run()
+    at.chat_input[0].set_value("How many tails had your kite?").run()
+    assert not at.exception
+    (told,) = [error.value for error in at.error]
+    assert "10 questions in 10 minutes came from your network" in told.replace("\\", "")
+    assert "Try again in about 10 minutes" in told.replace("\\", "")
+    assert "Try again" in [button.label for button in at.button]
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left(oda: Talk) -> Iterator[None]:
+    yield
+    oda.wiring.database.close()
