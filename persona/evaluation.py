@@ -14,10 +14,11 @@ from persona.cases import Case
 from persona.errors import InputError
 from persona.figures import Figures, count, counted, mean, middle
 from persona.interview import Interview
-from persona.judging import answered_right, first_person, is_fragment, right_chunks
+from persona.judging import answered_right, fault, first_person, is_fragment, right_chunks
 from persona.ports import History
 from persona.records import PATH_SEPARATOR, Finished, Text, Trace, Turn
 
+_TOLD = 160  # characters of what came of a case
 _SHOWN = 5  # passages of a search that are kept to be looked at
 
 
@@ -47,6 +48,7 @@ class Outcome:
     reason: str = ""
     error: str = ""
     right: bool | None = None
+    fault: str = ""  # why an answer is not right
     refused_right: bool | None = None
     first_person: bool | None = None
     fragment: bool | None = None
@@ -90,6 +92,12 @@ class Outcome:
     def said(self) -> str:
         """What came of it, in words."""
         return self.error or self.answer or self.reason or " | ".join(passage.section for passage in self.passages[:3])
+
+    @property
+    def told(self) -> str:
+        """The same in a line, with where it came from and what is wrong with it."""
+        where = f"[{self.stage}] " if self.stage else ""
+        return f"{where}{self.said[:_TOLD]}{f' ({self.fault})' if self.found and self.fault else ''}"
 
 
 class Examiner:
@@ -173,6 +181,7 @@ def _judged(case: Case, outcome: Outcome, turn: Turn, seconds: float, first: flo
         reason=answer.reason if answer else "",
         error=turn.error,
         right=answered_right(case, answer) if case.answerable else None,
+        fault=fault(case, answer) if case.answerable else "",
         refused_right=None if case.answerable else bool(answer and not answer.found),
         first_person=first_person(answer.text, case.page) if answer and found else None,
         fragment=is_fragment(answer.text) if answer and found else None,

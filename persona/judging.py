@@ -36,13 +36,22 @@ _VERB = re.compile(
 
 def answered_right(case: Case, answer: Answer | None) -> bool:
     """Whether an answerable case was answered as it should be."""
-    if answer is None or not answer.found or len(answer.text.split()) > LONGEST:
-        return False
+    return not fault(case, answer)
+
+
+def fault(case: Case, answer: Answer | None) -> str:
+    """Why the answer to an answerable case is not right; empty if it is."""
+    if answer is None or not answer.found:
+        return "there is no answer"
+    if len(answer.text.split()) > LONGEST:
+        return f"it has more than {LONGEST} words"
     if any(copies(answer.text, source.text) for source in answer.sources):
-        return False
+        return f"it copies {_COPIED} words in a row from a source"
     said, asked = f" {_plain(answer.text)} ", f" {_plain(case.question)} "
     accepted = [_accepted(answer) for answer in case.answers if _plain(answer)]
-    return any(re.search(one, said) and not re.search(one, asked) for one in accepted)
+    if any(re.search(one, said) and not re.search(one, asked) for one in accepted):
+        return ""
+    return "it holds no accepted answer"
 
 
 def _accepted(answer: str) -> str:

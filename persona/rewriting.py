@@ -79,6 +79,11 @@ class RewriteOutcome:
         """What came of it, in words."""
         return self.error or self.ours.text
 
+    @property
+    def told(self) -> str:
+        """The same in a line, with what was wanted."""
+        return f"{self.said} (human: {self.human or self.question})"
+
 
 class RewriteExaminer:
     """Puts cases to the rewriting step and to the plain prompt, both over one model."""

@@ -122,6 +122,16 @@ def test_turns_are_run_printed_and_written(exam):
     assert report["cases"][0]["trace"]["calls"][0]["reply"] == RIGHT[0]
 
 
+def test_a_report_to_be_looked_at_is_written_also_when_it_was_interrupted(exam):
+    exam.answers("My father was Enoch Pike.", broken_off)
+    html = exam.folder / "out.html"
+    assert exam(CASES, "--html", str(html)).exit_code == 130
+    text = html.read_text("utf-8")
+    assert "My father was Enoch Pike." in text
+    assert "Her father was <mark>Josiah Marsh</mark>" in text
+    assert '<span class="chip bad">interrupted</span>' in text
+
+
 def test_every_figure_has_its_name(exam):
     exam.answers(*RIGHT)
     exam(CASES, "--json", exam.out)
@@ -147,7 +157,10 @@ def test_a_run_records_what_it_takes_to_repeat_it(exam):
 def test_what_failed_is_printed_with_its_stage_and_what_was_said(exam):
     exam.answers("My father was Enoch Pike.", RIGHT[1])
     result = exam(CASES)
-    assert "father  Who was your father?  [ranked]  My father was Enoch Pike." in result.output
+    assert (
+        "father  Who was your father?  [ranked] My father was Enoch Pike. (it holds no accepted answer)"
+        in result.output
+    )
     assert "latin  " not in result.output
 
 
@@ -334,8 +347,16 @@ def test_a_baseline_that_is_none_is_told_before_the_work(exam, content, tmp_path
     assert "should not have" not in result.output
 
 
+@pytest.mark.parametrize("option", ["--json", "--html"])
+def test_a_folder_that_is_not_there_is_told_before_the_work(exam, option, tmp_path):
+    result = exam(CASES, option, str(tmp_path / "none" / "out"))
+    assert result.exit_code == 1
+    assert "There is no folder" in result.output
+
+
 def test_a_file_that_cannot_be_written_is_told_before_the_work(exam, tmp_path):
-    result = exam(CASES, "--json", str(tmp_path / "none" / "out.json"))
+    (tmp_path / "out.part").mkdir()
+    result = exam(CASES, "--json", str(tmp_path / "out"))
     assert result.exit_code == 1
     assert "cannot be written" in result.output
 

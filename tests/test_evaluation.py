@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from persona.cases import Case, read_cases
 from persona.errors import InputError, ModelUnreachable
 from persona.evaluation import Examiner, Outcome, figures
-from persona.judging import answered_right, copies, first_person, is_fragment, right_chunks, right_section
+from persona.judging import answered_right, copies, fault, first_person, is_fragment, right_chunks, right_section
 from persona.records import Answer, ChatRequest, Chunk, Source
 from tests.core import ADA, Talk
 
@@ -42,6 +42,20 @@ def answer(text: str, *sources: str, found: bool = True) -> Answer:
 )
 def test_answered_right_is_short_in_its_own_words_and_holds_an_accepted_string(text, right):
     assert answered_right(FATHER, answer(text, PASSAGE)) is right
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("My father was Josiah Marsh.", ""),
+        ("My mother was Ruth.", "it holds no accepted answer"),
+        ("My father was Josiah Marsh. " + "I liked him very much indeed. " * 10, "it has more than 60 words"),
+        (PASSAGE, "it copies 20 words in a row from a source"),
+    ],
+)
+def test_why_an_answer_is_not_right_is_told(text, why):
+    assert fault(FATHER, answer(text, PASSAGE)) == why
+    assert fault(FATHER, None) == "there is no answer"
 
 
 def test_a_refusal_or_nothing_is_not_right_even_with_the_string_in_it():

@@ -235,6 +235,9 @@ def evaluate(
     json_out: Annotated[
         Path | None, typer.Option("--json", metavar="OUT", help="Write figures and cases there.")
     ] = None,
+    html_out: Annotated[
+        Path | None, typer.Option("--html", metavar="OUT", help="Write a report to be looked at there.")
+    ] = None,
     baseline: Annotated[Path | None, typer.Option(metavar="OLD", help="Compare with an earlier --json file.")] = None,
     fail_under: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Exit 1 if this figure is lower; can be repeated.")
@@ -250,6 +253,7 @@ def evaluate(
         only=only,
         limit=limit,
         json_out=json_out,
+        html_out=html_out,
         baseline=baseline,
         fail_under=tuple(fail_under or ()),
     )

@@ -22,11 +22,11 @@ from persona.cases import Case, read_cases
 from persona.cli import session
 from persona.cli.modes import Judged, Mode, ModeName, Rewrites, Turns
 from persona.cli.output import err, line, note, out, say
-from persona.cli.runs import Report, outcomes, read_report
+from persona.cli.runs import Report, check_folders, outcomes, read_report, write_html
 from persona.errors import InputError
 from persona.figures import Figures, amount, level, share
+from persona.report import Results
 
-_SHOWN = 160  # characters of what came of a case
 _SPEED_OVER = 3600.0  # seconds; the time left is told from cases that may take half a minute each
 _INTERRUPTED = 130
 
@@ -39,6 +39,7 @@ class Options:
     only: str = ""
     limit: int = 0
     json_out: Path | None = None
+    html_out: Path | None = None
     baseline: Path | None = None
     fail_under: tuple[str, ...] = ()
 
@@ -46,6 +47,7 @@ class Options:
 def evaluate(paths: Sequence[Path], options: Options) -> int:
     """Run the cases and print what came of them. The exit code: 1 under --fail-under, 130 if it was interrupted."""
     bounds = _bounds(options.fail_under)
+    check_folders(options.json_out, options.html_out)
     old = read_report(options.baseline) if options.baseline else None
     cases = read_cases(paths)
     wiring = session.make_eval_wiring()
@@ -63,7 +65,8 @@ def _evaluate(
     old: dict[str, Any] | None,
 ) -> int:
     cases = _chosen([case for case in cases if mode.takes(case)], options)
-    report = Report(options.json_out, _described(mode, paths, cases, options), mode.kind, mode.figures)
+    run = _described(mode, paths, cases, options)
+    report = Report(options.json_out, run, mode.kind, mode.figures)
     earlier = _earlier(mode, options.baseline, old)
     made = report.known()
     complete = _run(mode, cases, made, report)
@@ -72,6 +75,9 @@ def _evaluate(
     _print_failures(made)
     if old:
         _print_changes(made, earlier)
+    if options.html_out:
+        before = (old or {}).get("figures", {})
+        write_html(options.html_out, Results(run, made, figures, cases, earlier, before))
     if not complete:
         kept = f" They are in {options.json_out}; the same command goes on there." if options.json_out else ""
         note(f"Interrupted after {len(made)} of {len(cases)} cases.{kept}")
@@ -140,8 +146,7 @@ def _print_figures(figures: Mapping[str, Figures], old: Mapping[str, Any] | None
 def _print_failures(made: Sequence[Judged]) -> None:
     for one in made:
         if one.failed:
-            stage = getattr(one, "stage", "")
-            say(f"{one.id}  {line(one.question)}  {f'[{stage}]  ' if stage else ''}{line(one.said)[:_SHOWN]}")
+            say(f"{one.id}  {line(one.question)}  {line(one.told)}")
 
 
 def _print_changes(made: Sequence[Judged], earlier: Mapping[str, Judged]) -> None:

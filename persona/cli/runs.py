@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from persona.cli.output import note
 from persona.errors import InputError
 from persona.records import now
+from persona.report import Results, as_html
 
 Outcome = TypeVar("Outcome")
 Run = Mapping[str, Any]
@@ -69,6 +70,21 @@ class Report(Generic[Outcome]):
             self._written = time.monotonic()
         except OSError as error:
             raise InputError(f"{self._path} cannot be written ({error}). Name another file.") from error
+
+
+def check_folders(*files: Path | None) -> None:
+    """Raises InputError for a file that could not be written, before the work is done."""
+    for file in files:
+        if file and not file.resolve().parent.is_dir():
+            raise InputError(f"There is no folder {file.parent}. Make it, or name another file.")
+
+
+def write_html(path: Path, results: Results) -> None:
+    """The report to be looked at."""
+    try:
+        path.write_text(as_html(results), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error}). Name another file.") from error
 
 
 def read_report(path: Path) -> dict[str, Any]:
