@@ -94,7 +94,7 @@ def exam(loaded: Wiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     made = Exam(loaded, tmp_path)
     fresh = wired(loaded.settings.home, made.model)
     monkeypatch.setattr("persona.cli.session.make_eval_wiring", lambda: fresh)
-    monkeypatch.setattr("persona.adapters.markdown.samples", list)
+    monkeypatch.setattr("persona.loading.samples", list)
     yield made
     made.model.assert_done()
     fresh.database.close()
@@ -385,7 +385,7 @@ def test_a_page_of_another_embedder_is_loaded_again(exam, tmp_path, monkeypatch)
     monkeypatch.setattr("persona.cli.session.make_eval_wiring", lambda: wiring)
     sample = tmp_path / "ilse.md"
     sample.write_text(ILSE, "utf-8")
-    monkeypatch.setattr("persona.adapters.markdown.samples", lambda: [sample])
+    monkeypatch.setattr("persona.loading.samples", lambda: [sample])
     case = {"id": "1", "page": "Ilse Körvin", "question": "Who was your mother?", "section": "Early life"}
     assert exam([case], "--retrieval").exit_code == 0
     other = wired(tmp_path / "own", exam.model)
