@@ -12,7 +12,7 @@ LOCKS := requirements.lock $(if $(EXTRAS),requirements-$(EXTRAS).lock)
 INSTALLED := $(VENV)/.installed-$(if $(EXTRAS),$(EXTRAS),plain)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: install run test lint bench load-bench scale lock
+.PHONY: install run test lint bench load-bench scale lock chaos
 
 install: $(INSTALLED)
 
@@ -34,6 +34,12 @@ run: install
 
 test: $(VENV)/.installed-dev
 	$(BIN)/pytest
+
+# kills loads and turns N times at random moments and looks at what is left; the figures are the last line
+N ?= 200
+SEED ?= 1
+chaos: $(VENV)/.installed-dev
+	PYTHONPATH=. $(BIN)/python -m tests.chaos --kills $(N) --seed $(SEED)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
