@@ -1,6 +1,7 @@
 # make run    sets everything up and opens the app          (EXTRAS= leaves the built-in model's gigabyte out)
 # make test   sets up and runs the tests
 # make lint   checks style, types and the direction of imports
+# make chaos [N=200] [SEED=1]      kill -9 at random moments of loads and turns, and a look at what is left
 # make bench CASES=FILE OUT=FILE [AGAINST=plain,llamaindex]    a turn here and elsewhere; hours with the built-in model
 # make load-bench [PAGE=TITLE]    loading a page beside Chroma's own add
 # make scale                      a full library beside an empty one

@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from threading import Lock
 
+from persona.calls import serve
 from persona.errors import Absent, InputError, MissingBuild, PersonaError
 from persona.line import Line
 from persona.ports import ChunkStore, Embedder, History, Library
@@ -108,6 +109,7 @@ class Interview:
         ended = replace(turn, state="stopped")
         try:
             yield Asked(turn)
+            serve(turn.request_id)
             with closing(self._in_line(turn, thread.person, runs, cancelled)) as events:
                 for event in events:
                     if cancelled and cancelled():
@@ -133,6 +135,7 @@ class Interview:
                 ended = self._history.finish(_as_it_ended(ended, runs, shown, self._settings))
             finally:
                 self._line.leave(turn.id)
+                serve()
         yield Finished(ended)
 
     def _in_line(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from persona.calls import serve
 from persona.errors import PersonaError
 from persona.records import Choice, Loaded, Progress, new_id
 
@@ -92,6 +93,7 @@ class Jobs:
 
     def _run(self, job: str, work: Callable[[], Iterator[JobEvent]]) -> None:
         error, trouble = "", None
+        serve(job)
         try:
             for event in work():
                 self._note(job, event)

@@ -75,6 +75,9 @@ class Settings(BaseSettings):
         default=False,
         description="A public demo: limits for each visitor and network, own threads only, and no page can be changed.",
     )
+    log_texts: bool = Field(
+        default=False, description="Whether the log's lines on outside calls hold what was asked and looked for."
+    )
     secret: str = Field(
         default="",
         repr=False,

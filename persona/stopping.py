@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import cast
@@ -65,7 +66,7 @@ def _read(deltas: Iterator[Delta], cancelled: Callable[[], bool]) -> Iterator[De
                     came.put(error)
                     return
 
-    reader = Thread(target=read, name="model-call", daemon=True)
+    reader = Thread(target=copy_context().run, args=(read,), name="model-call", daemon=True)
     reader.start()
     try:
         while True:

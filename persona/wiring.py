@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from persona.calls import show_texts
 from persona.errors import PersonaError
 from persona.ingest import Ingest
 from persona.interview import Interview
@@ -35,6 +36,7 @@ class Wiring:
     def __init__(self, settings: Settings | None = None, **replacements: Any) -> None:  # noqa: ANN401
         self.settings = settings or load_settings()
         logging.getLogger("httpx").setLevel(logging.WARNING)  # one line per outside call, and that is ours
+        show_texts(self.settings.log_texts)
         for name, part in replacements.items():
             if not hasattr(type(self), name):
                 raise TypeError(f"Wiring has no part named {name}.")

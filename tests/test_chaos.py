@@ -38,6 +38,7 @@ def test_a_lost_turn_a_changed_answer_and_a_broken_index_would_be_noticed(tmp_pa
         found = check(tmp_path, model.url, promises)
         assert (found.lost, found.broken, found.by_hand) == (["Tobin Ashlar in revision 1"], [], [])
         with closing(sqlite3.connect(tmp_path / "persona.db")) as other, other:
+            other.execute("PRAGMA foreign_keys = ON")
             other.execute("DELETE FROM turns WHERE id = ?", (first.turn.id,))
             other.execute(
                 "UPDATE turns SET answer = replace(answer, 'herrings', 'eels') WHERE id = ?", (second.turn.id,)

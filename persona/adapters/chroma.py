@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from persona.calls import logged
 from persona.errors import MissingBuild, StoreError
 from persona.ports import Vectors
 from persona.records import Match
@@ -58,6 +60,10 @@ class Chroma:
 
     def create(self, build: str, ids: Sequence[str], vectors: Vectors, fields: Sequence[Mapping[str, str]]) -> None:
         """Store all vectors of a build, in as many calls as Chroma's limit asks for."""
+        with self._told("create", build):
+            self._create(build, ids, vectors, fields)
+
+    def _create(self, build: str, ids: Sequence[str], vectors: Vectors, fields: Sequence[Mapping[str, str]]) -> None:
         try:
             collection = self._client.create_collection(
                 _PREFIX + build, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
@@ -74,6 +80,10 @@ class Chroma:
 
     def nearest(self, build: str, vector: Vectors, limit: int, where: Mapping[str, Sequence[str]]) -> list[Match]:
         """The nearest by cosine distance, nearest first."""
+        with self._told("query", build):
+            return self._nearest(build, vector, limit, where)
+
+    def _nearest(self, build: str, vector: Vectors, limit: int, where: Mapping[str, Sequence[str]]) -> list[Match]:
         collection = self._collection(build)
         if not all(where.values()):  # Chroma takes no empty list
             return []
@@ -90,32 +100,39 @@ class Chroma:
 
     def vectors(self, build: str) -> dict[str, Vectors]:
         """All vectors of a build; an incomplete or missing one gives what there is."""
-        try:
-            found = self._collection(build).get(include=["embeddings"])
-        except MissingBuild:
-            return {}
-        except Exception as error:
-            if _is_gone(error):
-                return {}
-            raise self._failed(error) from error
+        with self._told("get", build):
+            try:
+                found = self._collection(build).get(include=["embeddings"])
+            except Exception as error:
+                if isinstance(error, MissingBuild) or _is_gone(error):
+                    return {}
+                raise self._failed(error) from error
         rows = np.asarray(found["embeddings"], dtype=np.float32)
         return dict(zip(found["ids"], rows, strict=True))
 
     def builds(self) -> list[str]:
         """The builds that are stored, complete or not."""
-        try:
-            names = [collection.name for collection in self._client.list_collections()]
-        except Exception as error:
-            raise self._failed(error) from error
+        with self._told("list"):
+            try:
+                names = [collection.name for collection in self._client.list_collections()]
+            except Exception as error:
+                raise self._failed(error) from error
         return [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
 
     def drop(self, build: str) -> None:
         """Delete a build's collection, if there is one."""
-        try:
-            self._client.delete_collection(_PREFIX + build)
-        except Exception as error:
-            if not _is_gone(error):
-                raise self._failed(error) from error
+        with self._told("delete", build):
+            try:
+                self._client.delete_collection(_PREFIX + build)
+            except Exception as error:
+                if not _is_gone(error):
+                    raise self._failed(error) from error
+
+    def _told(self, what: str, build: str = "-") -> AbstractContextManager[object]:
+        """A folder is nothing outside."""
+        if not self._location.startswith("http"):
+            return nullcontext()
+        return logged("chroma", what, address=self._location, build=build)
 
     def _collection(self, build: str) -> Collection:
         try:

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from persona.adapters.chat_log import counted, logged_chat
 from persona.adapters.embedding import BATCH, MOST_TOKENS, estimate, languages_of, unit
 from persona.adapters.ollama_client import Server, is_too_long
 from persona.adapters.thinking import ThoughtAloud, hold_for, without_thinking
+from persona.calls import logged
 from persona.errors import ModelError, ModelMissing, ModelUnreachable
 from persona.ports import Vectors
 from persona.records import ChatRequest, Delta, ModelStatus, Usage
@@ -56,8 +58,12 @@ class OllamaModel:
         """See ports.ChatModel."""
         hold = self._hold if request.stream else None
         try:
-            with self._server.translated(self.name), closing(self._deltas(request)) as deltas:
-                yield from without_thinking(deltas, hold)
+            with (
+                logged_chat("ollama", self.name, request, address=self._server.host) as facts,
+                self._server.translated(self.name),
+                closing(self._deltas(request)) as deltas,
+            ):
+                yield from without_thinking(counted(deltas, facts), hold)
         except ThoughtAloud:
             self._hold = None
             raise
@@ -65,7 +71,10 @@ class OllamaModel:
     def status(self) -> ModelStatus:
         """Whether it can be used, without loading it; details say what it needs and where it runs."""
         try:
-            with self._server.translated(self.name):
+            with (
+                logged("ollama", "look", address=self._server.host, model=self.name),
+                self._server.translated(self.name),
+            ):
                 details = self._server.look(self.name, self.context_window)
         except ModelMissing as error:
             return self._status(problem=str(error), remedy=f"Run `ollama pull {self.name}`.")
@@ -81,7 +90,7 @@ class OllamaModel:
 
     def pull(self) -> Iterator[PullProgress]:
         """Download the model. Closing the iterator ends the download; Ollama goes on from there the next time."""
-        with self._server.translated(self.name):
+        with logged("ollama", "pull", address=self._server.host, model=self.name), self._server.translated(self.name):
             pulling = self._server.client.pull(self.name, stream=True)
             for step in pulling:
                 yield PullProgress(step.status or "", step.digest or "", step.completed, step.total)
@@ -94,7 +103,6 @@ class OllamaModel:
     def _deltas(self, request: ChatRequest) -> Generator[Delta]:
         from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-        _log.info("ollama %s: %d messages", self.name, len(request.messages))
         llm = self._llm(request)
         messages = [ChatMessage(role=MessageRole(m.role), content=m.text) for m in request.messages]
         extra = {"format": dict(request.schema)} if request.schema else {}
@@ -157,14 +165,16 @@ class OllamaEmbedder:
         """See ports.Embedder."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        with self._server.embedding(self._model):
+        with (
+            logged("ollama", "embed", address=self._server.host, model=self._model, texts=len(texts)),
+            self._server.embedding(self._model),
+        ):
             return np.vstack([self._batch(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)])
 
     def _batch(self, texts: Sequence[str]) -> Vectors:
         """Nothing is cut unless the estimate of its length was too low; then the end of a vector's text is lost."""
         import ollama
 
-        _log.info("ollama %s: embed %d texts", self._model, len(texts))
         client = self._server.client
         try:
             reply = client.embed(self._model, list(texts), truncate=False, keep_alive=KEEP_ALIVE)

@@ -13,12 +13,15 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 import numpy as np
 
+from persona.adapters.chat_log import counted, logged_chat
 from persona.adapters.embedding import BATCH, MOST_TOKENS, estimate, languages_of, unit
 from persona.adapters.openai_client import Loading, Server
 from persona.adapters.thinking import ThoughtAloud, hold_for, without_thinking
+from persona.calls import logged
 from persona.errors import EmbedderError, ModelError, ModelMissing, ModelUnreachable
 from persona.ports import Vectors
 from persona.records import ChatRequest, Delta, ModelStatus, Usage
@@ -72,7 +75,8 @@ class OpenAIServerModel:
         address = ""
         try:
             address = self._server.base()
-            served = self._server.models()
+            with logged(self._kind, "models", address=self._told(address)):
+                served = self._server.models()
         except ModelError as error:
             return ModelStatus(self._kind, address, self._model, False, str(error), "Start the server.")
         details = {"models": served}
@@ -82,6 +86,10 @@ class OpenAIServerModel:
         problem = f"The model server does not list the model {model}." if model else "The model server serves no model."
         remedy = f"Set PERSONA_MODEL to one of these: {', '.join(served)}." if served else "Load a model there."
         return ModelStatus(self._kind, address, model, False, problem, remedy, details)
+
+    def _told(self, address: str) -> str:
+        """What the log may hold of an address: the path of the built-in server's is its secret."""
+        return address.removesuffix(urlsplit(address).path) if self._kind == "builtin" else address
 
     def _patiently(self, request: ChatRequest) -> Generator[Delta]:
         """`_negotiated`, once the server has loaded its model."""
@@ -102,8 +110,14 @@ class OpenAIServerModel:
 
         while True:
             try:
-                with self._server.translated(self.name), self._server.connection() as http:
-                    yield from self._deltas(request, self._llm(request, http))
+                with (
+                    logged_chat(self._kind, self.name, request) as facts,
+                    self._server.translated(self.name),
+                    self._server.connection() as http,
+                ):
+                    llm = self._llm(request, http)
+                    facts["address"] = self._told(llm.api_base)
+                    yield from counted(self._deltas(request, llm), facts)
             except ModelError as error:
                 cause = error.__cause__
                 known = self._optional(request)
@@ -118,7 +132,6 @@ class OpenAIServerModel:
     def _deltas(self, request: ChatRequest, llm: OpenAILike) -> Generator[Delta]:
         from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-        _log.info("%s %s: %d messages", self._kind, self._model, len(request.messages))
         messages = [ChatMessage(role=MessageRole(m.role), content=m.text) for m in request.messages]
         fields = {"timeout": self._server.patience(), **self._fields(request)}
         if not request.stream:
@@ -189,11 +202,13 @@ class OpenAIEmbedder:
         """See ports.Embedder."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        with self._errors():
+        with (
+            logged("openai", "embed", address=self._server.base(), model=self._model, texts=len(texts)),
+            self._errors(),
+        ):
             return np.vstack([self._batch(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)])
 
     def _batch(self, texts: Sequence[str]) -> Vectors:
-        _log.info("openai %s: embed %d texts", self._model, len(texts))
         reply = self._server.post("/embeddings", {"model": self._model, "input": list(texts)})
         rows = sorted(reply["data"], key=lambda row: int(row["index"]))
         return unit([row["embedding"] for row in rows], len(texts))

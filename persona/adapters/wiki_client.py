@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import ssl
-import time
+from collections.abc import Mapping
 from functools import cache
 from types import TracebackType
 from typing import Any, Self
@@ -17,10 +17,11 @@ import httpx
 import wikipediaapi
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from persona.calls import logged
 from persona.errors import InputError, PageError, WikiBusy, WikiGarbled, WikiUnreachable
 
-_log = logging.getLogger(__name__)
 USER_AGENT = "persona (lets its reader interview a page; asks for one page at a time)"
+_LOOKED_FOR = ("titles", "page", "pssearch", "srsearch", "gpssearch", "gsrsearch")
 _BUSY_CODES = frozenset({"ratelimited", "maxlag", "too-many-requests"})
 
 
@@ -157,14 +158,12 @@ class WikiClient:
         return reply.parse
 
     def _ask(self, **params: str | int) -> _Reply:
-        started = time.monotonic()
-        try:
-            raw = self._client.ask({"format": "json", "formatversion": 2, **params})
-        except wikipediaapi.WikipediaException as error:
-            raise self._translated(error) from error
-        finally:
-            _log.info("%s from %s in %.2f s", params["action"], self._address, time.monotonic() - started)
-        return self._checked(raw)
+        with logged("wiki", str(params["action"]), _text(params), address=self._address):
+            try:
+                raw = self._client.ask({"format": "json", "formatversion": 2, **params})
+            except wikipediaapi.WikipediaException as error:
+                raise self._translated(error) from error
+            return self._checked(raw)
 
     def _checked(self, raw: object) -> _Reply:
         try:
@@ -212,6 +211,11 @@ class WikiClient:
         if "name" in reason or "address" in reason or "nodename" in reason or "network" in reason:
             return WikiUnreachable(f"No network, or no such host: {self._address}. Check the connection and try again.")
         return WikiUnreachable(f"The wiki at {self._address} could not be reached: {cause}. Check the connection.")
+
+
+def _text(params: Mapping[str, str | int]) -> str:
+    """What was looked for."""
+    return " ".join(str(params[name]) for name in _LOOKED_FOR if name in params)
 
 
 class _Raw(wikipediaapi.Wikipedia):  # type: ignore[misc]  # the package is not typed

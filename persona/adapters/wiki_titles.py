@@ -5,13 +5,12 @@ Knows what to ask a MediaWiki for; extensions that it lacks (Wikibase, PageImage
 
 from __future__ import annotations
 
-import logging
-import time
 from urllib.parse import urlsplit
 
 import httpx
 
 from persona.adapters.wiki_client import USER_AGENT, Entry, Query, WikiClient, direct
+from persona.calls import logged
 from persona.errors import PageError, WikiGarbled, WikiUnreachable
 from persona.records import Suggestion
 
@@ -25,7 +24,6 @@ _ABOUT: dict[str, str | int] = {
     "pilimit": _MOST,
     "ppprop": "wikibase-shortdesc",
 }
-_log = logging.getLogger(__name__)
 
 
 def find_titles(wiki: WikiClient, begun: str) -> tuple[Suggestion, ...]:
@@ -57,19 +55,18 @@ def read_picture(address: str, api: str, timeout: float) -> bytes:
     """The bytes of a picture, from the wiki's own host or over https from another. Raises PageError."""
     if not (address.startswith("https://") or (api and urlsplit(address).netloc == urlsplit(api).netloc)):
         raise PageError(f"The picture at {address} is not fetched: its address is neither the wiki's nor a safe one.")
-    started = time.monotonic()
-    try:
-        with (
-            httpx.Client(transport=direct(), timeout=timeout, headers={"User-Agent": USER_AGENT}) as client,
-            client.stream("GET", address) as reply,
-        ):
-            if reply.status_code != 200 or not reply.headers.get("content-type", "").startswith("image/"):
-                raise WikiGarbled(f"There is no picture at {address} (HTTP status {reply.status_code}).")
-            return _bounded(reply)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise WikiUnreachable(f"The picture at {address} could not be fetched ({error}). Try again later.") from error
-    finally:
-        _log.info("picture from %s in %.2f s", address, time.monotonic() - started)
+    with logged("wiki", "picture", address=address):
+        try:
+            with (
+                httpx.Client(transport=direct(), timeout=timeout, headers={"User-Agent": USER_AGENT}) as client,
+                client.stream("GET", address) as reply,
+            ):
+                if reply.status_code != 200 or not reply.headers.get("content-type", "").startswith("image/"):
+                    raise WikiGarbled(f"There is no picture at {address} (HTTP status {reply.status_code}).")
+                return _bounded(reply)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            what = f"The picture at {address} could not be fetched ({error}). Try again later."
+            raise WikiUnreachable(what) from error
 
 
 def _bounded(reply: httpx.Response) -> bytes:

@@ -19,8 +19,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from persona.calls import serve, to_stderr
 from persona.cli.output import note, silence, write_json
 from persona.errors import PersonaError
+from persona.records import new_id
 
 _AS_JSON = "persona.json"
 _LONGEST_LOG = 1_000_000  # bytes; a longer one is begun anew
@@ -104,9 +106,9 @@ def _common(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell on stderr what is called outside.")] = False,
 ) -> None:
     """Interview anyone who has a Wikipedia page: answers in the first person, from the page alone, with sources."""
+    serve(new_id())
     if verbose:
-        logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", stream=sys.stderr)
-        logging.getLogger("persona").setLevel(logging.INFO)
+        to_stderr()
     else:
         logging.getLogger("persona.interview").setLevel(logging.ERROR)  # a failed turn is reported by its command
 
