@@ -1,14 +1,16 @@
 """The inverted index of 1–3-grams over the chunks of one build. Pure.
 
-The terms are content words (persona.text) and their runs of two and three, counted by scikit-learn's vectorizer and
-weighed by BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75). An empty page gives an empty index.
+The terms are content words (persona.text) and their runs of two and three, weighed by BM25 (Robertson and Zaragoza
+2009, k1 = 1.2, b = 0.75). An empty page gives an empty index.
 """
 
 from __future__ import annotations
 
 import difflib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from persona.text import base_language, content_words, has_function_words
 
 _K1, _B = 1.2, 0.75
 _SPELLING = 0.84  # difflib's ratio from which an unknown word is taken for a known one: millenium, millennium
+_ASKED = 2000  # words whose spelling is remembered
 _SPELLED_OUT = 5  # letters from which a word may be misspelt
 _COMPOUNDING = frozenset({"de", "nl", "sv", "da", "no", "nb", "nn", "fi", "is"})  # languages that write words together
 _PARTICIPLES = frozenset({"de", "nl"})  # languages whose participles start with ge-
@@ -36,6 +39,7 @@ class NgramIndex:
         common = frozenset() if has_function_words(language) else _in_most(documents)
         self._documents = [[word for word in document if word not in common] for document in documents]
         self._common = common
+        self._spelled = lru_cache(maxsize=_ASKED)(self._as_the_page_spells)  # a turn asks some ten times for its words
 
     def words(self, text: str) -> list[str]:
         """The question's content words, each once, a misspelt one as the page spells it, compounds with their parts."""
@@ -43,12 +47,20 @@ class NgramIndex:
 
     def scores(self, text: str, without: Iterable[str] = ()) -> Scores:
         """BM25 of each chunk for the question's 1–3-grams; `without` words count for nothing. Shape (chunks,)."""
-        if not self._vocabulary:
-            return np.zeros(len(self._documents), dtype=np.float32)
         left_out = set(without)
         words = [word for word in self._read(text) if word not in left_out]
-        columns = sorted({self._vocabulary[term] for term in self._terms(words) if term in self._vocabulary})
-        return np.asarray(self._weights[:, columns].sum(axis=1), dtype=np.float32).ravel()
+        scores = np.zeros(len(self._documents), dtype=np.float32)
+        for term in dict.fromkeys(_terms(words)):
+            if term in self._postings:
+                rows, counts = np.unique(self._postings[term], return_counts=True)
+                scores[rows] += self._weights(rows, counts.astype(np.float32))
+        return scores
+
+    def _weights(self, rows: NDArray[np.int64], counts: Scores) -> Scores:
+        """What a term is worth to each of the chunks that hold it, so many times."""
+        total = len(self._documents)
+        rarity = np.log(1 + (total - len(rows) + 0.5) / (len(rows) + 0.5))
+        return np.asarray(rarity * counts * (_K1 + 1) / (counts + self._norms[rows]), dtype=np.float32)
 
     def rarity(self, word: str) -> float:
         """Inverse document frequency of a word, as a share of what a word in one chunk only has; 1 if unknown."""
@@ -101,7 +113,8 @@ class NgramIndex:
         ends = (word[cut:] for cut in cuts)
         return [part for part in (next(filter(self.knows, side), "") for side in (starts, ends)) if part]
 
-    def _spelled(self, word: str) -> str:
+    def _as_the_page_spells(self, word: str) -> str:
+        """The word, or the known one that it is a misspelling of, by some thousand comparisons."""
         if len(word) < _SPELLED_OUT or self.knows(word) or not word.isalpha():
             return word
         if self._base in _PARTICIPLES:  # gelernt is lernte
@@ -112,33 +125,28 @@ class NgramIndex:
         return near[0] if near else word
 
     @cached_property
-    def _terms(self):  # type: ignore[no-untyped-def]  # noqa: ANN202 - scikit-learn has no types
-        from sklearn.feature_extraction.text import CountVectorizer
-
-        # words come in folded; the vectorizer only joins them to n-grams
-        analyzer = CountVectorizer(tokenizer=list, preprocessor=list, token_pattern=None, ngram_range=(1, 3))
-        return analyzer.build_analyzer()
-
-    @cached_property
-    def _vocabulary(self) -> dict[str, int]:
-        terms = {term for document in self._documents for term in self._terms(document)}
-        return {term: column for column, term in enumerate(sorted(terms))}
+    def _postings(self) -> dict[str, list[int]]:
+        """By term, the position of the chunk of each time that it stands anywhere."""
+        postings: dict[str, list[int]] = defaultdict(list)
+        for position, document in enumerate(self._documents):
+            for term in _terms(document):
+                postings[term].append(position)
+        return postings
 
     @cached_property
-    def _weights(self):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a scipy.sparse matrix, (chunks, terms)
-        from sklearn.feature_extraction.text import CountVectorizer
-
-        counter = CountVectorizer(
-            tokenizer=list, preprocessor=list, token_pattern=None, ngram_range=(1, 3), vocabulary=self._vocabulary
-        )
-        counts = counter.transform(self._documents).astype(np.float32).tocoo()
+    def _norms(self) -> Scores:
+        """BM25's allowance for a chunk's length."""
         lengths = np.array([len(document) for document in self._documents], dtype=np.float32)
-        frequency = np.bincount(counts.col, minlength=len(self._vocabulary))
-        total = len(self._documents)
-        idf = np.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
-        norm = _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0))
-        counts.data = idf[counts.col] * counts.data * (_K1 + 1) / (counts.data + norm[counts.row])
-        return counts.tocsc()
+        return np.asarray(_K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0)), dtype=np.float32)
+
+
+def _terms(words: Sequence[str]) -> Iterator[str]:
+    """The words, and their runs of two and three."""
+    return chain(
+        words,
+        map(" ".join, pairwise(words)),
+        map(" ".join, zip(words, words[1:], words[2:], strict=False)),
+    )
 
 
 def _in_most(documents: Sequence[Sequence[str]]) -> frozenset[str]:
