@@ -5,6 +5,7 @@ A choice only changes the address; the page is drawn from that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
@@ -55,12 +56,14 @@ def _threads(engine: Engine, person: Person, current: Thread | None) -> None:
 
 def _titles(people: Sequence[Person]) -> dict[str, str]:
     """By id, the title; with language and source, and then with a number, where several have it."""
+    called = Counter(person.title for person in people)
+    taken: Counter[str] = Counter()
     titles: dict[str, str] = {}
     for person in people:
-        same = [one for one in people if one.title == person.title]
-        title = person.title if len(same) == 1 else f"{person.title} ({person.language}, {person.source})"
-        again = sum(other.startswith(title) for other in titles.values())
-        titles[person.id] = f"{title} {again + 1}" if title in titles.values() else title
+        alone = called[person.title] == 1
+        title = person.title if alone else f"{person.title} ({person.language}, {person.source})"
+        taken[title] += 1
+        titles[person.id] = title if taken[title] == 1 else f"{title} {taken[title]}"
     return titles
 
 
