@@ -47,7 +47,7 @@ class Line:
     def __init__(self, queue: Queue, limits: Limits) -> None:
         self._queue, self._limits = queue, limits
         self._held: set[str] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()  # notified when a turn of this process leaves
         self._heart: threading.Thread | None = None
 
     def enter(self, turn: Turn, visitor: Visitor | None, queued: bool) -> Turn:
@@ -77,13 +77,15 @@ class Line:
             if words != said:
                 said = words
                 yield Waiting(words)
-            time.sleep(_LOOK)
+            with self._lock:
+                self._lock.wait(_LOOK)
         yield Waiting("stopping")
 
     def leave(self, turn: str) -> None:
         """The turn has ended; its place was given up when its end was stored."""
         with self._lock:
             self._held.discard(turn)
+            self._lock.notify_all()
 
     def _hold(self, turn: str) -> None:
         with self._lock:

@@ -5,6 +5,7 @@ from tests.core import _ada, ada, minilm, own_ada, place
 from tests.mediawiki import mediawiki
 from tests.ollama_server import ollama_server
 from tests.openai_style import openai_server
+from tests.postgres_server import postgres
 
 __all__ = [
     "_ada",
@@ -18,4 +19,5 @@ __all__ = [
     "openai_server",
     "own_ada",
     "place",
+    "postgres",
 ]

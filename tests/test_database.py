@@ -1,7 +1,6 @@
 """The contract of Library and History, and what only the database promises.
 
-The contract runs over the fixture `store`: add another implementation to `OPENERS` to hold it to the same. A server
-named in PERSONA_TEST_DATABASE (SQLAlchemy's URL of an empty database, emptied again) is put to it too.
+The contract runs over the fixture `store`: SQLite in a file and in memory, and a real PostgreSQL server.
 """
 
 import logging
@@ -12,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -48,9 +47,6 @@ from persona.records import (
     new_id,
     now,
 )
-
-SERVER = os.environ.get("PERSONA_TEST_DATABASE", "")
-
 
 FIRST_ROWS = (  # as the first version wrote them
     "INSERT INTO people VALUES ('p', 'wikipedia', '', 'en', 'Ada Marsh', NULL)",
@@ -137,29 +133,13 @@ class Store(Library, History):
     """Both ports at once, as the contract needs them."""
 
 
-def open_sqlite(folder: Path) -> Database:
-    return Database(f"sqlite:///{folder / 'deep' / 'er' / 'persona.db'}")
-
-
-def open_memory(_folder: Path) -> Database:
-    return Database("sqlite://")
-
-
-def open_server(_folder: Path) -> Database:
-    engine = create_engine(SERVER)
-    with engine.begin() as connection:
-        tables.metadata.drop_all(connection)
-        connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
-    engine.dispose()
-    return Database(SERVER)
-
-
-OPENERS: list[Callable[[Path], Database]] = [open_sqlite, open_memory, *([open_server] if SERVER else [])]
-
-
-@pytest.fixture(params=OPENERS, ids=lambda opener: opener.__name__)
+@pytest.fixture(params=["file", "memory", "postgresql"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened = request.param(tmp_path)
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgres").database()
+    else:
+        url = "sqlite://" if request.param == "memory" else f"sqlite:///{tmp_path / 'deep' / 'er' / 'persona.db'}"
+    opened = Database(url)
     yield opened
     opened.close()
 
@@ -1011,11 +991,11 @@ def test_a_fresh_database_leaves_no_copy(opened: Database, file: Path) -> None:
     assert sorted(path.name for path in file.parent.iterdir() if path.suffix == ".copy") == []
 
 
-def test_the_migrations_make_just_the_tables_that_the_code_uses(opened: Database) -> None:
+def test_the_migrations_make_just_the_tables_that_the_code_uses(store: Database) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
-    with opened._reading() as connection:
+    with store._reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
 
 
