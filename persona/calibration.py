@@ -56,13 +56,17 @@ def fit_gate(found: Sequence[Example], embedder: str, fitted_on: str) -> Gate:
     if own.all() or not own.any():
         raise InputError("The gate needs own questions and off-topic ones (tag “off-topic”) to be fitted.")
     from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
 
     names = VECTOR if embedder else LEXICAL
     values = np.array([[example.features[name] for name in names] for example in found])
-    model = LogisticRegression(C=1.0, class_weight="balanced", max_iter=1000).fit(values, own)
-    threshold = _threshold(model.predict_proba(values)[:, 1], own)
-    weights = {name: round(float(w), 4) for name, w in zip(names, model.coef_[0], strict=True)}
-    return Gate(embedder, weights, round(float(model.intercept_[0]), 4), round(threshold, 4), fitted_on)
+    scaler = StandardScaler().fit(values)  # so that the penalty weighs all features alike
+    model = LogisticRegression(C=1.0, class_weight="balanced", max_iter=1000).fit(scaler.transform(values), own)
+    threshold = _threshold(model.predict_proba(scaler.transform(values))[:, 1], own)
+    each = model.coef_[0] / scaler.scale_
+    weights = {name: round(float(w), 4) for name, w in zip(names, each, strict=True)}
+    intercept = float(model.intercept_[0] - each @ scaler.mean_)
+    return Gate(embedder, weights, round(intercept, 4), round(threshold, 4), fitted_on)
 
 
 def gate_figures(gate: Gate, found: Sequence[Example]) -> GateFigures:

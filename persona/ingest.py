@@ -17,12 +17,14 @@ from itertools import chain, count, takewhile
 
 import numpy as np
 
+from persona.dates import with_life_dates
 from persona.errors import PageError, StoreError
 from persona.ports import ChunkStore, Embedder, Library, Vectors
 from persona.records import PATH_SEPARATOR, Build, Chunk, Loaded, Page, Person, Progress, Section, new_id, now
-from persona.text import base_language, sentences, shortened, windows
+from persona.searching import knows
+from persona.text import sentences, shortened, windows
 
-CHUNKER = "paragraphs-windows-3"  # another way to cut needs another name: stored with each build
+CHUNKER = "paragraphs-windows-4"  # another way to cut needs another name: stored with each build
 _KEEP_OLD = timedelta(hours=1)  # longer than any load or any reader that follows an old pointer
 _ONE_LINE = 180  # characters
 _STEP = 32  # texts embedded between two reports of progress
@@ -198,8 +200,7 @@ def _first_sentence(page: Page) -> str:
 
 def advice(language: str, embedder: Embedder) -> str:
     """What to recommend when the embedder does not know the page's language; empty when it does."""
-    base = base_language(language)
-    if not embedder.languages or base in embedder.languages:
+    if knows(embedder, language):
         return ""
     return (
         f"The embedder {embedder.name} does not know the language “{language}”; search falls back on words alone. "
@@ -303,7 +304,8 @@ _SHORT = 200  # characters
 def _pieces(chunk: Chunk, language: str, title: str) -> list[_Piece]:
     """The chunk itself, then its windows of two sentences."""
     section = PATH_SEPARATOR.join(chunk.path)
-    whole = _Piece(chunk.id, context_line(title, chunk.path) + chunk.text, {"kind": "chunk", "section": section})
+    text = with_life_dates(chunk, language)
+    whole = _Piece(chunk.id, context_line(title, chunk.path) + text, {"kind": "chunk", "section": section})
     fields = {"kind": "window", "section": section}
-    texts = windows(sentences(chunk.text, language))
+    texts = windows(sentences(text, language))
     return [whole, *(_Piece(f"{chunk.id}:{n}", text, fields) for n, text in enumerate(texts))]

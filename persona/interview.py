@@ -15,8 +15,9 @@ from threading import Lock
 
 from persona.calls import serve
 from persona.errors import Absent, InputError, MissingBuild, PersonaError
+from persona.late import LateInteraction
 from persona.line import Line
-from persona.ports import ChunkStore, Embedder, History, Library
+from persona.ports import ChunkStore, Embedder, History, Library, TokenEmbedder
 from persona.records import (
     Asked,
     Event,
@@ -33,7 +34,7 @@ from persona.records import (
     now,
 )
 from persona.retrieval import Gate, PageIndex
-from persona.searching import Searcher, Subject
+from persona.searching import Searcher, Subject, knows
 from persona.steps import Steps
 from persona.stopping import Stopped
 from persona.talk import needs_no_model
@@ -64,6 +65,7 @@ class Interview:
         """`gates` gives the gate for a language, `mend` makes lost vectors again; `settings` is what each trace records."""
         self._library, self._history, self._line = library, history, line
         self._store, self._embedder, self._steps = store, embedder, steps
+        self._late = LateInteraction(embedder) if isinstance(embedder, TokenEmbedder) else None
         self._gates, self._mend, self._settings = gates, mend, settings
         self._indexes: OrderedDict[str, PageIndex] = OrderedDict()
         self._lock = Lock()
@@ -184,7 +186,8 @@ class Interview:
         if found is None or build is None:
             raise InputError("This person is no longer loaded. Load the page again; the thread is kept.")
         index = self._index(build.id, build.title, found.language)
-        searcher = Searcher(index, self._store, self._embedder, build, self._gates(found.language))
+        late = self._late if knows(self._embedder, found.language) else None
+        searcher = Searcher(index, self._store, self._embedder, build, self._gates(found.language), late)
         return Subject(found, build, searcher)
 
     def _index(self, build: str, title: str, language: str) -> PageIndex:

@@ -89,13 +89,13 @@ def right_chunks(case: Case, chunks: Sequence[Chunk]) -> frozenset[str]:
     """The ids of the chunks that hold the answer: those of the right sections, or cut from the right paragraph."""
     if case.section:
         return frozenset(chunk.id for chunk in chunks if right_section(case, chunk.path))
-    beginning = _letters(case.passage)[:_BEGINNING]
+    begins = {_letters(text)[:_BEGINNING] for text in (case.passage, re.sub(r"\[[^\]]*\]", "", case.passage)) if text}
     right: list[Chunk] = []
     for chunk in chunks:
         text = _letters(chunk.text)
         follows = bool(right and text) and chunk.position == right[-1].position + 1
         goes_on = follows and text[:_OVERLAP] in _letters(right[-1].text)
-        if (beginning and beginning in text) or goes_on:
+        if any(beginning in text for beginning in begins) or goes_on:
             right.append(chunk)
     return frozenset(chunk.id for chunk in right)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,17 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Shape (len(texts), dimension), float32, each row of length 1."""
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """An embedder that also shows the vectors of a text's word pieces. Raises EmbedderError."""
+
+    def tokens(self, text: str) -> list[str]:
+        """The word pieces that it sees of a text, those at its ends left out."""
+
+    def embed_tokens(self, text: str) -> tuple[list[str], Vectors]:
+        """The word pieces and their vectors: shape (pieces, dimension), float32, each row of length 1."""
 
 
 class PageSource(Protocol):

@@ -11,12 +11,13 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
 
+from persona.dates import with_life_dates
 from persona.ngrams import NgramIndex, Scores
 from persona.records import PATH_SEPARATOR, Chunk
 from persona.text import base_language, content_words, sentences
@@ -44,12 +45,13 @@ _AGREE = [  # what putting "you" for a name does to the verb in front of it
     (r"\byou is\b", "you are"), (r"\byou was\b", "you were"), (r"\byou has\b", "you have"), (r"\byou does\b", "you do"),
 ]  # fmt: skip
 _EXCERPT = 4  # sentences: the best window and one on either side
+_LATE = 4  # what late interaction counts for, beside a window and n-grams
 _RARE = 0.15  # what a shared word that stands in one chunk only is worth, in cosine
 LEXICAL = ("coverage", "matched", "known", "weight", "length")
 _NEAR = (
     0.3  # cosine; 86 own questions shared one word and passed, all nearer than this (Tesla, Luther, Luke, the samples)
 )
-VECTOR = ("cosine", "window", "asked_cosine", "asked_window", *LEXICAL)
+VECTOR = ("cosine", "window", "asked_cosine", "asked_window", "late", *LEXICAL)
 
 
 class PageIndex:
@@ -57,7 +59,8 @@ class PageIndex:
 
     def __init__(self, title: str, language: str, chunks: Sequence[Chunk]) -> None:
         self.title, self.language, self.chunks = title, language, tuple(chunks)
-        self.ngrams = NgramIndex([f"{' '.join(chunk.path)}\n{chunk.text}" for chunk in chunks], language)
+        texts = [f"{' '.join(chunk.path)}\n{with_life_dates(chunk, language)}" for chunk in chunks]
+        self.ngrams = NgramIndex(texts, language)
         self.name_words = frozenset(self.ngrams.words(title))
 
     @cached_property
@@ -79,23 +82,30 @@ class PageIndex:
 class Signals:
     """What the vectors say of a question: cosine by chunk id, and by window id (its chunk's, a colon, its number).
 
-    `asked_…` are the best cosines of the question with the persona's name taken out, which the name cannot lift.
+    `asked_…` are the best cosines of the question with the persona's name taken out, which the name cannot lift. `late` is the
+    nearest passage piece by piece, where the embedder shows pieces.
     """
 
     cosines: Mapping[str, float]
     windows: Mapping[str, float]
     asked_cosine: float = 0.0
     asked_window: float = 0.0
+    late: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk with its fused score, 0 to 1, and whether vectors and n-grams each put it first."""
+    """A chunk with its fused score, 0 to 1, and whether vectors and n-grams each put it first.
+
+    `window` and `ngrams` are two of the views it was fused from, 0 to 1.
+    """
 
     chunk: Chunk
     score: float
-    first_by_vector: bool
-    first_by_ngrams: bool
+    first_by_vector: bool = False
+    first_by_ngrams: bool = False
+    window: float = 0.0
+    ngrams: float = 0.0
 
     @property
     def agreed(self) -> bool:
@@ -156,11 +166,33 @@ def rank(index: PageIndex, question: str, signals: Signals) -> list[Candidate]:
     cosines = _by_position(index, signals.cosines)
     windows = _by_position(index, _best_by_chunk(signals.windows))
     ngrams = index.ngrams.scores(question, without=index.name_words)
-    vectors = _spread(cosines) + _spread(windows)
-    fused = (vectors + _share(ngrams)) / 3
+    by_window, by_ngrams = _spread(windows), _share(ngrams)
+    vectors = _spread(cosines) + by_window
+    fused = (vectors + by_ngrams) / 3
     first_vector, first_ngrams = int(vectors.argmax()), int(ngrams.argmax()) if ngrams.any() else -1
     order = np.argsort(-fused, kind="stable")
-    return [Candidate(index.chunks[i], float(fused[i]), i == first_vector, i == first_ngrams) for i in order]
+    return [
+        Candidate(
+            index.chunks[i],
+            float(fused[i]),
+            i == first_vector,
+            i == first_ngrams,
+            float(by_window[i]),
+            float(by_ngrams[i]),
+        )
+        for i in order
+    ]
+
+
+def rerank(candidates: Sequence[Candidate], late: Scores) -> list[Candidate]:
+    """The first candidates, as many as `late` judges, ordered anew by it, their windows and their n-grams."""
+    if not late.size:
+        return list(candidates)
+    judged = [
+        replace(c, score=float(c.window + c.ngrams + _LATE * near) / (2 + _LATE))
+        for c, near in zip(candidates, _spread(late), strict=False)
+    ]
+    return [*sorted(judged, key=lambda c: -c.score), *candidates[len(judged) :]]
 
 
 def excerpt(index: PageIndex, chunk: Chunk, question: str, windows: Mapping[str, float]) -> str:
@@ -185,7 +217,7 @@ def rank_by_ngrams(index: PageIndex, question: str) -> list[Candidate]:
     ngrams = index.ngrams.scores(question, without=index.name_words)
     order = [i for i in np.argsort(-ngrams, kind="stable") if ngrams[i] > 0]
     shares = _share(ngrams)
-    return [Candidate(index.chunks[i], float(shares[i]), False, n == 0) for n, i in enumerate(order)]
+    return [Candidate(index.chunks[i], float(shares[i]), first_by_ngrams=n == 0) for n, i in enumerate(order)]
 
 
 def features(index: PageIndex, question: str, signals: Signals) -> dict[str, float]:
@@ -208,6 +240,7 @@ def features(index: PageIndex, question: str, signals: Signals) -> dict[str, flo
         "window": max(signals.windows.values(), default=0.0),
         "asked_cosine": signals.asked_cosine,
         "asked_window": signals.asked_window,
+        "late": signals.late,
         "coverage": weight / total,
         "matched": min(len(best), 4) / 4,
         "known": sum(rarity[w] for w in words if index.ngrams.knows(w)) / total,

@@ -6,14 +6,20 @@ Knows which vectors to ask the store for and what the gate looks at; what is don
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from persona.errors import IndexMismatch
+from persona.late import LateInteraction
+from persona.ngrams import Scores
 from persona.ports import ChunkStore, Embedder, Vectors
 from persona.records import Build, Person
-from persona.retrieval import Candidate, Gate, PageIndex, Signals, features, rank, with_name, with_you
+from persona.retrieval import Candidate, Gate, PageIndex, Signals, features, rank, rerank, with_name, with_you
+from persona.text import base_language
 
+_JUDGED = 24  # candidates compared piece by piece
 _NEIGHBORS = 400  # vectors asked for of each kind; a score that is missing counts as the lowest that came
 
 
@@ -33,16 +39,29 @@ class Found:
     index: PageIndex
     question: str
     signals: Signals
+    late: LateInteraction | None = None
 
     @cached_property
     def candidates(self) -> list[Candidate]:
         """All passages that any view knows, best first."""
-        return rank(self.index, self.question, self.signals)
+        return rerank(self._fused, self._near)
 
     @cached_property
     def features(self) -> Mapping[str, float]:
         """What the gate looks at."""
-        return features(self.index, self.question, self.signals)
+        signals = replace(self.signals, late=float(self._near.max(initial=0.0)))
+        return features(self.index, self.question, signals)
+
+    @cached_property
+    def _fused(self) -> list[Candidate]:
+        return rank(self.index, self.question, self.signals)
+
+    @cached_property
+    def _near(self) -> Scores:
+        """Of the first candidates, how near each is piece by piece; none for an embedder that shows no pieces."""
+        if self.late is None:
+            return np.zeros(0, dtype=np.float32)
+        return self.late.scores(self.index, self.question, [c.chunk for c in self._fused[:_JUDGED]])
 
     @property
     def windows(self) -> Mapping[str, float]:
@@ -50,11 +69,25 @@ class Found:
         return self.signals.windows
 
 
+def knows(embedder: Embedder, language: str) -> bool:
+    """Whether the embedder's vectors can be trusted in that language."""
+    return not embedder.languages or base_language(language) in embedder.languages
+
+
 class Searcher:
     """One build, searched by vector and n-grams."""
 
-    def __init__(self, index: PageIndex, store: ChunkStore, embedder: Embedder, build: Build, gate: Gate) -> None:
+    def __init__(
+        self,
+        index: PageIndex,
+        store: ChunkStore,
+        embedder: Embedder,
+        build: Build,
+        gate: Gate,
+        late: LateInteraction | None = None,
+    ) -> None:
         self.index, self._store, self._embedder, self._build, self.gate = index, store, embedder, build, gate
+        self._late = late
         if (build.embedder, build.dimension) != (embedder.name, embedder.dimension):
             raise IndexMismatch(
                 f"“{build.title}” was indexed with the embedder {build.embedder}, and now {embedder.name} is set. "
@@ -71,7 +104,7 @@ class Searcher:
             asked_cosine=max(dict(self._nearest(asked, "chunk", 1)).values(), default=0.0),
             asked_window=max(dict(self._nearest(asked, "window", 1)).values(), default=0.0),
         )
-        return Found(self.index, question, signals)
+        return Found(self.index, question, signals, self._late)
 
     def features(self, question: str) -> Mapping[str, float]:
         """What the gate looks at."""
@@ -83,7 +116,7 @@ class Searcher:
         vector = self._embedder.embed([with_name(question, title, language)])[0]
         found = self._nearest(vector, "chunk", limit, self.index.within(path))
         by_id = {chunk.id: chunk for chunk in self.index.chunks}
-        return [Candidate(by_id[id_], cosine, False, False) for id_, cosine in found if id_ in by_id]
+        return [Candidate(by_id[id_], cosine) for id_, cosine in found if id_ in by_id]
 
     def _nearest(self, vector: Vectors, kind: str, limit: int, sections: Sequence[str] = ()) -> list[tuple[str, float]]:
         where = {"kind": [kind]} | ({"section": list(sections)} if sections else {})

@@ -22,9 +22,9 @@ from persona.ports import ChatModel, ChunkStore, Embedder, History, Library, Pag
 from persona.prompts import Prompt, load_prompts
 from persona.records import ModelStatus, Step
 from persona.retrieval import Gate, load_gate
+from persona.searching import knows
 from persona.settings import Settings, load_settings
 from persona.steps import VARIABLES, Steps
-from persona.text import base_language
 
 OLLAMA_MODEL = "qwen3:8b"
 _log = logging.getLogger(__name__)
@@ -183,9 +183,8 @@ class Wiring:
     def gate(self, language: str) -> Gate:
         """The gate for a page in that language: where the embedder does not know it, words alone decide."""
         embedder = self.embedder
-        base = base_language(language)
-        knows = not embedder.languages or base in embedder.languages
-        gate = (load_gate(embedder.name, self.gates) if knows else None) or load_gate("", self.gates)
+        known = knows(embedder, language)
+        gate = (load_gate(embedder.name, self.gates) if known else None) or load_gate("", self.gates)
         if gate is None:
             raise PersonaError("The gate's file is missing. Run `make install` again.")
         return gate

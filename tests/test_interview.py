@@ -312,7 +312,7 @@ def test_unreadable_scores_are_not_relevant_and_the_ngrams_are_tried(ada):
     turn = ada.ask(
         "Did you mend the lamp and keep the lamp in Saltwick?",
         "NOT FOUND",
-        "I kept the lamp.",
+        "I wrote that a lamp asks no questions.",
         rank=["All good!", "Yes."],
     )
     assert turn.answer.stage == "ngram"

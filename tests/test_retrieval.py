@@ -261,7 +261,7 @@ def test_a_name_within_the_question_is_a_tie():
 
 
 def test_a_single_shared_word_passes_with_a_near_vector():
-    near = Signals({"c2": 0.6}, {"c2": 0.6}, 0.5, 0.5)
+    near = Signals({"c2": 0.6}, {"c2": 0.6}, 0.5, 0.5, late=0.6)
     assert gate("all-MiniLM-L6-v2-int8").passes(features(PAGE, "Did the hand heal?", near))
     far = Signals({"c2": 0.2}, {"c2": 0.29}, 0.2, 0.29)
     assert not gate("all-MiniLM-L6-v2-int8").passes(features(PAGE, "A hand?", far))

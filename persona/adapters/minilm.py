@@ -52,15 +52,30 @@ class MiniLM:
             vectors[batch] = self._embed_batch([texts[i] for i in batch])
         return vectors
 
+    def tokens(self, text: str) -> list[str]:
+        """The word pieces that are seen, those at the ends left out."""
+        return list(self._counter.encode(text).tokens[1:-1][: self.max_tokens - 2])
+
+    def embed_tokens(self, text: str) -> tuple[list[str], Vectors]:
+        """The pieces and their vectors, shape (pieces, 384), each row of length 1."""
+        (encoding,) = encodings = self._tokenizer.encode_batch([text])
+        states = self._states(encodings)[0, 1:-1]
+        return encoding.tokens[1:-1], states / np.linalg.norm(states, axis=1, keepdims=True)
+
     def _embed_batch(self, texts: list[str]) -> Vectors:
         encodings = self._tokenizer.encode_batch(texts)
+        states, mask = self._states(encodings), np.array([e.attention_mask for e in encodings])
+        weights = mask[:, :, None].astype(np.float32)
+        means = (states * weights).sum(axis=1) / weights.sum(axis=1)
+        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), dtype=np.float32)
+
+    def _states(self, encodings: list[Any]) -> Vectors:
+        """The model's last hidden states, shape (texts, pieces, 384)."""
         ids = np.array([e.ids for e in encodings], dtype=np.int64)
         mask = np.array([e.attention_mask for e in encodings], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (states,) = self._session.run(["last_hidden_state"], {k: v for k, v in inputs.items() if k in self._inputs})
-        weights = mask[:, :, None].astype(np.float32)
-        means = (states * weights).sum(axis=1) / weights.sum(axis=1)
-        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), dtype=np.float32)
+        return np.asarray(states, dtype=np.float32)
 
     @cached_property
     def _tokenizer(self) -> Any:  # noqa: ANN401 - the package has no type for it
