@@ -147,8 +147,12 @@ def test_the_engine_streams_an_answer_from_the_nearest_four_in_one_call(
     minilm: MiniLM, openai_server: OpenAIStyleServer
 ):
     rest = threading.Event()
-    openai_server.replies = [WireReply("My father was Bram.", go_on=rest)]
-    threading.Timer(0.3, rest.set).start()
+
+    def halting(_: dict) -> WireReply:
+        threading.Timer(0.3, rest.set).start()
+        return WireReply("My father was Bram.", go_on=rest)
+
+    openai_server.replies = [halting]
     outcome = engine(minilm, openai_server).ask(ask("Who was your father?", answers=("Bram",)))
     (sent,) = openai_server.chats
     text = "\n".join(message["content"] for message in sent["messages"])
