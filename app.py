@@ -5,6 +5,13 @@ from pathlib import Path
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
+from persona.calls import to_stderr
+from persona.ui.health import Health
 from persona.ui.visitors import VisitorCookie, cookie_secret
 
-app = App(Path(__file__).parent / "persona" / "ui" / "script.py", middleware=[Middleware(VisitorCookie, cookie_secret)])
+to_stderr()
+app = App(
+    Path(__file__).parent / "persona" / "ui" / "script.py",
+    routes=Health().routes(),
+    middleware=[Middleware(VisitorCookie, cookie_secret)],
+)

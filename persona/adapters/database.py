@@ -35,6 +35,11 @@ class Database(DatabaseHistory):
     def __init__(self, url: str) -> None:
         super().__init__(Connections(url))
 
+    def check(self) -> None:
+        """Whether it can be written to now. Raises StoreError."""
+        with self._writing():
+            pass
+
     def close(self) -> None:
         """Let go of the database."""
         self._connections.close()

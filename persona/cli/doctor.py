@@ -1,72 +1,35 @@
-"""`doctor`: what is set up, what is not, and what to do about it.
-
-Each check is a function of the wiring that starts nothing but the embedder; whatever it raises becomes its result.
-Only what leaves nobody to answer, or a store that cannot be used, is an error.
-"""
+"""`doctor`: what is set up, what is not, and what to do about it."""
 
 from __future__ import annotations
 
-import platform
-import sqlite3
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from persona.cli import session
 from persona.cli.output import Waiting, line, say, write_json
-from persona.errors import PersonaError
-from persona.records import ModelStatus
 
 if TYPE_CHECKING:
-    from persona.wiring import Wiring
+    from persona.checkup import Check
 
 _MARKS = {"ok": ("✓", "green"), "off": ("–", "dim"), "warning": ("!", "yellow"), "error": ("✗", "red")}
-_WIKI_SECONDS = 4.0
-_GB = 1e9
-_CARD = 8 * 2**30  # bytes of video memory that everything is meant to fit
-_BESIDE = 2**30  # bytes for the computation itself and for the screen
-_QWEN_WEIGHTS = 5.2e9  # qwen3:8b at Q4_K_M
-_QWEN_TOKEN = 144 * 2**10  # its cache, a token, at 16 bit
-_SMALLER_CACHE = (
-    "Start Ollama with OLLAMA_FLASH_ATTENTION=1 and OLLAMA_KV_CACHE_TYPE=q8_0, which halves the cache, "
-    "or set PERSONA_CONTEXT_WINDOW lower."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at: "off" is something that is not set up and need not be."""
-
-    name: str
-    state: Literal["ok", "off", "warning", "error"]
-    message: str
-    remedy: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def doctor(as_json: bool) -> bool:
     """Look at everything and tell; whether somebody can answer and the stores are sound."""
+    from persona.checkup import CHECKS, in_words, is_sound, look
+
     wiring = session.make_wiring()
     checks: list[Check] = []
     with Waiting(quiet=as_json) as waiting:
-        for name, check in _CHECKS.items():
+        for name in CHECKS:
             waiting.at(f"looking at the {name}")
-            checks.append(_checked(name, check, wiring))
-    sound = all(check.state != "error" for check in checks)
+            checks += look(wiring, [name])
+    sound = is_sound(checks)
     if as_json:
-        write_json({"ok": sound, "checks": [_as_data(check) for check in checks]})
+        write_json({"ok": sound, "state": in_words(sound), "checks": [_as_data(check) for check in checks]})
     else:
-        _tell(checks, sound)
+        _tell(checks)
+        say(f"\n{in_words(sound)}", style="bold")
     return sound
-
-
-def _checked(name: str, check: Callable[[Wiring], Check], wiring: Wiring) -> Check:
-    try:
-        return check(wiring)
-    except PersonaError as error:
-        return Check(name, "error", str(error))
-    except Exception as error:  # a doctor does not die of what it finds
-        return Check(name, "error", f"It could not be checked ({type(error).__name__}: {error}).")
 
 
 def _as_data(check: Check) -> dict[str, Any]:
@@ -79,169 +42,9 @@ def _as_data(check: Check) -> dict[str, Any]:
     }
 
 
-def _tell(checks: list[Check], sound: bool) -> None:
+def _tell(checks: list[Check]) -> None:
     for check in checks:
         mark, style = _MARKS[check.state]
         say(f"{mark} {check.name}: {line(check.message)}", style=style)
         if check.remedy:
             say(f"    {line(check.remedy)}")
-    say("\nReady to interview." if sound else "\nNot ready: see what is marked ✗.", style="bold")
-
-
-# --- what is looked at ---
-
-
-def _programs(_: Wiring) -> Check:
-    versions = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
-    return Check("versions", "ok", f"Python {versions['python']}, SQLite {versions['sqlite']}", details=versions)
-
-
-def _folder(wiring: Wiring) -> Check:
-    home = wiring.settings.home
-    home.mkdir(parents=True, exist_ok=True)
-    return Check("data folder", "ok", str(home), details={"path": str(home)})
-
-
-def _answering(wiring: Wiring) -> Check:
-    """Without a model nothing can answer."""
-    status = wiring.model_status()
-    message = status.problem or f"{status.model} on {_server(status)} is what answers"
-    state: Literal["ok", "warning", "error"] = "error" if not status.ready else "warning" if status.problem else "ok"
-    return Check("model", state, message, status.remedy, _details(status))
-
-
-def _server(status: ModelStatus) -> str:
-    names = {"builtin": "the built-in server", "ollama": "Ollama", "openai": "the OpenAI-style server"}
-    return f"{names.get(status.kind, status.kind)}{f' at {status.address}' if status.address else ''}"
-
-
-def _details(status: ModelStatus) -> dict[str, Any]:
-    return {"kind": status.kind, "address": status.address, "model": status.model, **status.details}
-
-
-def _ollama(wiring: Wiring) -> Check:
-    status = wiring.ollama_status()
-    if status.ready:
-        used = "" if wiring.kind == "ollama" else " (it is not what answers)"
-        return Check("Ollama", "ok", f"{status.address} has {status.model}{used}", details=_details(status))
-    return Check("Ollama", "off", status.problem, status.remedy, _details(status))
-
-
-def _fit(wiring: Wiring) -> Check:
-    """Whether the model and its cache fit a card of 8 GB, by calculation, or where they are now."""
-    status, window = wiring.ollama_status(), wiring.settings.context_window
-    found = status.details
-    weights = found.get("weights_bytes") or _QWEN_WEIGHTS
-    cache = found.get("cache_bytes") or _QWEN_TOKEN * window
-    details = {"weights_bytes": int(weights), "cache_bytes": int(cache), "needed_bytes": int(weights + cache)}
-    details |= {"context_window": window, "card_bytes": _CARD}
-    name = status.model if found else "qwen3:8b"
-    needs = f"{name} with a context of {window} tokens needs {_gb(weights)} and {_gb(cache)} of cache"
-    if found.get("loaded"):
-        needs += f"; {_gb(found['loaded_video_bytes'])} of {_gb(found['loaded_bytes'])} are in video memory now"
-    fits = weights + cache <= _CARD - _BESIDE and not found.get("partly_on_cpu")
-    if fits:
-        return Check(
-            "fit on the card", "ok", f"{needs}: it fits a card of 8 GB", f"For more room: {_SMALLER_CACHE}", details
-        )
-    return Check("fit on the card", "warning", f"{needs}: too much for a card of 8 GB", _SMALLER_CACHE, details)
-
-
-def _gb(size: float) -> str:
-    return f"{size / _GB:.1f} GB"
-
-
-def _rewriting(wiring: Wiring) -> Check:
-    """A second model takes room beside the first."""
-    name = wiring.settings.rewrite_model
-    if not name or wiring.kind == "builtin":
-        return Check("rewriting model", "ok", "the answering model rewrites, too")
-    status = wiring.rewrite_model.status()
-    if not status.ready:
-        return Check("rewriting model", "error", status.problem, status.remedy, _details(status))
-    both = sum(model.status().details.get("needed_bytes", 0) for model in (wiring.model, wiring.rewrite_model))
-    if both > _CARD - _BESIDE:
-        remedy = "Unset PERSONA_REWRITE_MODEL: one model for both is faster than two that take turns on the card."
-        return Check("rewriting model", "warning", f"both models need {_gb(both)}, more than a card of 8 GB", remedy)
-    return Check("rewriting model", "ok", f"{status.model} on {_server(status)}", details=_details(status))
-
-
-def _builtin(wiring: Wiring) -> Check:
-    status: ModelStatus = wiring.builtin.status()
-    if not status.ready:
-        return Check("built-in model", "off", status.problem, status.remedy, _details(status))
-    joined = "joined" if status.details.get("joined") else "not joined yet; that is done when it is first needed"
-    running = "running" if status.details.get("running") else "not running; it starts with the first question"
-    return Check("built-in model", "ok", f"installed, {joined}, {running}", details=_details(status))
-
-
-def _embedder(wiring: Wiring) -> Check:
-    embedder = wiring.embedder
-    size = int(embedder.embed(["word"]).shape[1])
-    languages = sorted(embedder.languages)
-    told = f"languages: {', '.join(languages)}" if languages else "any language"
-    details = {"name": embedder.name, "dimension": size, "languages": languages}
-    return Check("embedder", "ok", f"{embedder.name}, {size} dimensions, {told}", details=details)
-
-
-def _gates(wiring: Wiring) -> Check:
-    gate = wiring.gate(wiring.settings.language)
-    return Check("evidence gate", "ok", f"for {gate.embedder or 'words alone'}, from {gate.threshold:.2f} on")
-
-
-def _prompts(wiring: Wiring) -> Check:
-    folder = str(wiring.settings.prompts)
-    return Check("prompts", "ok", f"{len(wiring.prompts)} in {folder}", details={"path": folder})
-
-
-def _database(wiring: Wiring) -> Check:
-    """Opens it; an index of another embedder is found here, before a question fails."""
-    people = wiring.library.people()
-    details = {"people": len(people)}
-    builds = [wiring.library.build(person.build) for person in people]
-    other = [build.title for build in builds if build and build.embedder != wiring.embedder.name]
-    if other:
-        remedy = f"Load them again, or set PERSONA_EMBEDDER back: {', '.join(other)}."
-        message = f"{len(other)} of {len(people)} people were indexed with another embedder than {wiring.embedder.name}"
-        return Check("database", "warning", message, remedy, details)
-    return Check("database", "ok", f"opens, {len(people)} people", details=details)
-
-
-def _vectors(wiring: Wiring) -> Check:
-    location = wiring.settings.chroma_location
-    builds = len(wiring.store.builds())
-    return Check(
-        "vector store", "ok", f"{location} opens, {builds} indexes", details={"path": location, "builds": builds}
-    )
-
-
-def _wiki(wiring: Wiring) -> Check:
-    """Only loading needs it."""
-    from persona.adapters.wiki_client import WikiClient
-
-    settings = wiring.settings
-    address = settings.wiki_api or f"https://{settings.language}.wikipedia.org/w/api.php"
-    try:
-        with WikiClient(settings.wiki_api, settings.language, _WIKI_SECONDS) as wiki:
-            wiki.query(meta="siteinfo")
-    except PersonaError as error:
-        remedy = "Only loading pages needs it; who is loaded can be interviewed, and Markdown files can be loaded."
-        return Check("wiki", "warning", str(error), remedy, {"address": address})
-    return Check("wiki", "ok", f"{address} answers", details={"address": address})
-
-
-_CHECKS: Mapping[str, Callable[[Wiring], Check]] = {
-    "versions": _programs,
-    "data folder": _folder,
-    "model": _answering,
-    "rewriting model": _rewriting,
-    "Ollama": _ollama,
-    "fit on the card": _fit,
-    "built-in model": _builtin,
-    "embedder": _embedder,
-    "evidence gate": _gates,
-    "prompts": _prompts,
-    "database": _database,
-    "vector store": _vectors,
-    "wiki": _wiki,
-}
