@@ -14,6 +14,7 @@ import numpy as np
 
 from persona.cases import Case
 from persona.errors import InputError
+from persona.figures import Count, count
 from persona.retrieval import LEXICAL, VECTOR, Gate, with_you
 
 Features = Mapping[str, float]
@@ -32,13 +33,13 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class GateFigures:
-    """How a gate does on examples as asked."""
+class Carried:
+    """How the gate that some pages gave does on the questions of another."""
 
-    kept: int
-    own: int
-    refused: int
-    off_topic: int
+    fitted_on: str
+    tested_on: str
+    own_kept: Count
+    off_topic_refused: Count
 
 
 def examples(case: Case, search: Search) -> Iterator[Example]:
@@ -69,13 +70,29 @@ def fit_gate(found: Sequence[Example], embedder: str, fitted_on: str) -> Gate:
     return Gate(embedder, weights, round(intercept, 4), round(threshold, 4), fitted_on)
 
 
-def gate_figures(gate: Gate, found: Sequence[Example]) -> GateFigures:
-    """Counts over the examples as asked."""
+def carried_over(found: Sequence[Example], embedder: str) -> list[Carried]:
+    """Each page under the gate of each other page and, where there are more than two, of all the others together.
+
+    A page that lacks own or off-topic questions gives no gate, but can be tested.
+    """
+    titles = list(dict.fromkeys(example.page for example in found))
+    groups = [(title, (title,)) for title in titles]
+    carried: list[Carried] = []
+    for title in titles:
+        others = tuple(other for other in titles if other != title)
+        tested = [example for example in found if example.page == title]
+        for name, pages in [*groups, *([("all the others", others)] if len(others) > 1 else [])]:
+            fitted = [example for example in found if example.page in pages and example.page != title]
+            if len({example.own for example in fitted}) == 2:
+                carried.append(Carried(name, title, *gate_counts(fit_gate(fitted, embedder, name), tested)))
+    return carried
+
+
+def gate_counts(gate: Gate, found: Sequence[Example]) -> tuple[Count, Count]:
+    """Own questions kept and off-topic ones refused, of the examples as asked."""
     asked = [example for example in found if example.as_asked]
-    own = [example for example in asked if example.own]
-    off = [example for example in asked if not example.own]
-    kept, refused = (sum(gate.passes(e.features) for e in own), sum(not gate.passes(e.features) for e in off))
-    return GateFigures(kept, len(own), refused, len(off))
+    passed = [(example.own, gate.passes(example.features)) for example in asked]
+    return count(passes for own, passes in passed if own), count(not passes for own, passes in passed if not own)
 
 
 def _threshold(scores: np.ndarray, own: np.ndarray) -> float:

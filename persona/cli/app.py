@@ -269,11 +269,12 @@ def calibrate(
         Path | None, typer.Option("--into", help="Where the gate is stored; else in the data folder.")
     ] = None,
     words: Annotated[bool, typer.Option("--words", help="Fit the gate of words alone, without vectors.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Fit the evidence gate of the embedder that is set to cases."""
+    """Fit the evidence gate of the embedder that is set to cases, and say how well it carries over from page to page."""
     from persona.cli.calibrating import calibrate
 
-    calibrate(cases, folder, words)
+    calibrate(cases, folder, words, as_json)
 
 
 @app.command(hidden=True)

@@ -14,20 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 
 from persona.cases import Case, read_cases
 from persona.cli import session
 from persona.cli.modes import Judged, Mode, ModeName, Rewrites, Turns
-from persona.cli.output import err, line, note, out, say
+from persona.cli.output import line, note, out, progress_bar, say
 from persona.cli.runs import Report, check_folders, outcomes, read_report, write_html
 from persona.errors import InputError
 from persona.figures import Figures, amount, level, share
 from persona.report import Results
 
-_SPEED_OVER = 3600.0  # seconds; the time left is told from cases that may take half a minute each
 _INTERRUPTED = 130
 
 
@@ -114,11 +111,9 @@ def _run(mode: Mode[Judged], cases: Sequence[Case], made: list[Judged], report: 
     """The cases that are not made yet, one by one, each kept as it comes; whether all of them were reached."""
     known = {one.id for one in made}
     todo = [case for case in cases if case.id not in known]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Bar(*columns, console=err(), disable=not err().is_terminal, speed_estimate_period=_SPEED_OVER)
     report.write(made, complete=False)  # a file that cannot be written is told before the work
     try:
-        with bar:
+        with progress_bar() as bar:
             for case in bar.track(todo, total=len(cases), completed=len(made), description="asking"):
                 made.append(mode.run(case))
                 report.keep(made)

@@ -15,9 +15,11 @@ from typing import Any, Self
 from unicodedata import category
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
 from rich.text import Text
 
+_SPEED_OVER = 3600.0  # seconds; the time left is told from steps that may take half a minute each
 _REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they make text read as another
 
 
@@ -84,6 +86,12 @@ def silence() -> None:
             os.dup2(nowhere, stream.fileno())
         except (OSError, ValueError):  # it is no file, as in tests
             continue
+
+
+def progress_bar() -> Progress:
+    """A bar with the time left on standard error, where that is a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=err(), disable=not err().is_terminal, speed_estimate_period=_SPEED_OVER)
 
 
 class Waiting:
