@@ -13,17 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from persona.answering import ROOM, fit, gb, instead
 from persona.errors import PersonaError
 from persona.records import ModelStatus
 from persona.wiring import Wiring
 
 _ROOM = 200e6  # bytes on the disk below which it is time to make room
 _WIKI_SECONDS = 4.0
-_GB = 1e9
-_CARD = 8 * 2**30  # bytes of video memory that everything is meant to fit
-_BESIDE = 2**30  # bytes for the computation itself and for the screen
-_QWEN_WEIGHTS = 5.2e9  # qwen3:8b at Q4_K_M
-_QWEN_TOKEN = 144 * 2**10  # its cache, a token, at 16 bit
 _SMALLER_CACHE = (
     "Start Ollama with OLLAMA_FLASH_ATTENTION=1 and OLLAMA_KV_CACHE_TYPE=q8_0, which halves the cache, "
     "or set PERSONA_CONTEXT_WINDOW lower."
@@ -114,26 +110,15 @@ def _ollama(wiring: Wiring) -> Check:
 
 def _fit(wiring: Wiring) -> Check:
     """Whether the model and its cache fit a card of 8 GB, by calculation, or where they are now."""
-    status, window = wiring.ollama_status(), wiring.settings.context_window
-    found = status.details
-    weights = found.get("weights_bytes") or _QWEN_WEIGHTS
-    cache = found.get("cache_bytes") or _QWEN_TOKEN * window
-    details = {"weights_bytes": int(weights), "cache_bytes": int(cache), "needed_bytes": int(weights + cache)}
-    details |= {"context_window": window, "card_bytes": _CARD}
-    name = status.model if found else "qwen3:8b"
-    needs = f"{name} with a context of {window} tokens needs {_gb(weights)} and {_gb(cache)} of cache"
-    if found.get("loaded"):
-        needs += f"; {_gb(found['loaded_video_bytes'])} of {_gb(found['loaded_bytes'])} are in video memory now"
-    fits = weights + cache <= _CARD - _BESIDE and not found.get("partly_on_cpu")
-    if fits:
-        return Check(
-            "fit on the card", "ok", f"{needs}: it fits a card of 8 GB", f"For more room: {_SMALLER_CACHE}", details
-        )
-    return Check("fit on the card", "warning", f"{needs}: too much for a card of 8 GB", _SMALLER_CACHE, details)
-
-
-def _gb(size: float) -> str:
-    return f"{size / _GB:.1f} GB"
+    found = fit(wiring.ollama_status(), wiring.settings.context_window)
+    details = {"weights_bytes": found.weights, "cache_bytes": found.cache, "needed_bytes": found.needed}
+    details |= {"context_window": found.window, "room_bytes": ROOM}
+    if found.fits:
+        room = f"For more room: {_SMALLER_CACHE}"
+        return Check("fit on the card", "ok", f"{found.words}: it fits a card of 8 GB", room, details)
+    lighter = instead([one for one in wiring.there() if one.model != found.model], found.window)
+    remedy = f"Set PERSONA_MODEL={lighter}, which fits. {_SMALLER_CACHE}" if lighter else _SMALLER_CACHE
+    return Check("fit on the card", "warning", f"{found.words}: too much for a card of 8 GB", remedy, details)
 
 
 def _rewriting(wiring: Wiring) -> Check:
@@ -145,9 +130,9 @@ def _rewriting(wiring: Wiring) -> Check:
     if not status.ready:
         return Check("rewriting model", "error", status.problem, status.remedy, _details(status))
     both = sum(model.status().details.get("needed_bytes", 0) for model in (wiring.model, wiring.rewrite_model))
-    if both > _CARD - _BESIDE:
+    if both > ROOM:
         remedy = "Unset PERSONA_REWRITE_MODEL: one model for both is faster than two that take turns on the card."
-        return Check("rewriting model", "warning", f"both models need {_gb(both)}, more than a card of 8 GB", remedy)
+        return Check("rewriting model", "warning", f"both models need {gb(both)}, more than a card of 8 GB", remedy)
     return Check("rewriting model", "ok", f"{status.model} on {_server(status)}", details=_details(status))
 
 

@@ -70,6 +70,10 @@ class Interview:
         self._indexes: OrderedDict[str, PageIndex] = OrderedDict()
         self._lock = Lock()
 
+    def use(self, steps: Steps, settings: dict[str, str]) -> None:
+        """From the next question on other models answer; `settings` is what their traces record."""
+        self._steps, self._settings = steps, settings
+
     def ask(
         self,
         question: str,
@@ -106,13 +110,14 @@ class Interview:
         return not needs_no_model(asked, found.title, found.language, build.living)
 
     def _answer(self, turn: Turn, thread: Thread, cancelled: Callable[[], bool] | None) -> Iterator[Event]:
+        steps, settings = self._steps, self._settings  # of the whole turn, whatever is chosen meanwhile
         shown = ""
         runs: list[TurnRun] = []
         ended = replace(turn, state="stopped")
         try:
             yield Asked(turn)
             serve(turn.request_id)
-            with closing(self._in_line(turn, thread.person, runs, cancelled)) as events:
+            with closing(self._in_line(turn, thread.person, runs, steps, cancelled)) as events:
                 for event in events:
                     if cancelled and cancelled():
                         break
@@ -134,20 +139,20 @@ class Interview:
             ended = replace(turn, state="failed", error=what)
         finally:
             try:  # also when the reader closed the iterator: what came so far is kept
-                ended = self._history.finish(_as_it_ended(ended, runs, shown, self._settings))
+                ended = self._history.finish(_as_it_ended(ended, runs, shown, settings))
             finally:
                 self._line.leave(turn.id)
                 serve()
         yield Finished(ended)
 
     def _in_line(
-        self, turn: Turn, person: str, runs: list[TurnRun], cancelled: Callable[[], bool] | None
+        self, turn: Turn, person: str, runs: list[TurnRun], steps: Steps, cancelled: Callable[[], bool] | None
     ) -> Generator[Event, None, None]:
         yield from self._line.wait(turn.id, cancelled)
-        yield from self._events(turn, person, runs, cancelled)
+        yield from self._events(turn, person, runs, steps, cancelled)
 
     def _events(
-        self, turn: Turn, person: str, runs: list[TurnRun], cancelled: Callable[[], bool] | None
+        self, turn: Turn, person: str, runs: list[TurnRun], steps: Steps, cancelled: Callable[[], bool] | None
     ) -> Generator[Event, None, None]:
         """The turn; from its start again if a load replaced the index meanwhile or its vectors are gone.
 
@@ -157,7 +162,7 @@ class Interview:
         warmth = _OTHER_ANSWER if self._answered_before(turn) else 0.0
         for _ in range(3):  # a load and a loss may follow one another
             subject = self.subject(person)
-            runs.append(TurnRun(subject, self._steps, turn, past, cancelled, warmth))
+            runs.append(TurnRun(subject, steps, turn, past, cancelled, warmth))
             try:
                 yield from runs[-1].events()
             except MissingBuild:

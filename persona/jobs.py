@@ -86,6 +86,11 @@ class Jobs:
         with self._lock:
             return [job for job in self._jobs.values() if job.ended is None]
 
+    def ended(self) -> list[Job]:
+        """Those that have, oldest first; only some are remembered."""
+        with self._lock:
+            return [job for job in self._jobs.values() if job.ended is not None]
+
     def find(self, key: str) -> Job | None:
         """The latest with that key."""
         with self._lock:

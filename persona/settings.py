@@ -1,11 +1,12 @@
 """All settings, in one frozen object.
 
 Read from, the later winning: the defaults, `persona.toml` in the data folder, `persona.toml` in the working folder,
-the environment (PERSONA_…). Knows nothing of what the values are used for.
+what was chosen in the app, the environment (PERSONA_…). Knows nothing of what the values are used for.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Literal
@@ -15,10 +16,11 @@ from platformdirs import user_data_path
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from persona.errors import InputError
+from persona.errors import InputError, StoreError
 from persona.records import is_language
 
 _HERE = Path(__file__).parent
+_CHOSEN = "chosen.toml"  # in the data folder: the model that was chosen in the app
 
 
 def _home() -> Path:
@@ -103,8 +105,8 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What is passed wins over the environment, that over the files."""
-        files = [Path("persona.toml"), _home() / "persona.toml"]
+        """What is passed wins over the environment, that over what was chosen in the app, and that over the files."""
+        files = [_home() / _CHOSEN, Path("persona.toml"), _home() / "persona.toml"]
         return init_settings, env_settings, *(_read(settings_cls, file) for file in files)
 
     @property
@@ -138,6 +140,26 @@ def _read(settings_cls: type[BaseSettings], file: Path) -> TomlConfigSettingsSou
         names = ", ".join(sorted(settings_cls.model_fields))
         raise InputError(f"{file} sets {', '.join(sorted(unknown))}, which does not exist. There are: {names}.")
     return source
+
+
+def keep_choice(home: Path, llm: str, model: str) -> str:
+    """Have the choice of a model outlast the process; "auto" forgets it. The setting that stands against it, if any."""
+    file = home / _CHOSEN
+    against = next((name for name in ("PERSONA_LLM", "PERSONA_MODEL") if os.environ.get(name)), "")
+    try:
+        if llm == "auto":
+            file.unlink(missing_ok=True)
+        elif not against:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"llm = {_toml(llm)}\nmodel = {_toml(model)}\n", "utf-8")
+    except OSError as error:
+        raise StoreError(f"The choice cannot be kept in {file} ({error.strerror or error}).") from error
+    return against
+
+
+def _toml(text: str) -> str:
+    """A string of TOML, which JSON's strings are, too."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def load_settings() -> Settings:

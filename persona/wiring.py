@@ -6,13 +6,15 @@ Each part is made when it is first needed, so that listing people loads no model
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from persona.calls import show_texts
 from persona.errors import PersonaError
+from persona.answering import WANTED, Health, health
 from persona.ingest import Ingest
 from persona.interview import Interview
 from persona.line import Limits, Line
@@ -26,7 +28,9 @@ from persona.searching import knows
 from persona.settings import Settings, load_settings
 from persona.steps import VARIABLES, Steps
 
-OLLAMA_MODEL = "qwen3:8b"
+if TYPE_CHECKING:
+    from persona.adapters.ollama import OllamaModel
+
 _log = logging.getLogger(__name__)
 
 
@@ -35,6 +39,8 @@ class Wiring:
 
     def __init__(self, settings: Settings | None = None, **replacements: Any) -> None:  # noqa: ANN401
         self.settings = settings or load_settings()
+        self._replaced = frozenset(replacements)
+        self._gguf = self.settings.model if self.settings.model.endswith(".gguf") else ""
         logging.getLogger("httpx").setLevel(logging.WARNING)  # one line per outside call, and that is ours
         show_texts(self.settings.log_texts)
         for name, part in replacements.items():
@@ -103,8 +109,7 @@ class Wiring:
         from persona.adapters.builtin import BuiltinServer
 
         settings = self.settings
-        gguf = settings.model if settings.model.endswith(".gguf") else ""
-        return BuiltinServer(settings.home, gguf, settings.context_window, settings.idle_minutes)
+        return BuiltinServer(settings.home, self._gguf, settings.context_window, settings.idle_minutes)
 
     @cached_property
     def model(self) -> ChatModel:
@@ -120,13 +125,16 @@ class Wiring:
     @cached_property
     def kind(self) -> str:
         """Which server answers: builtin, ollama or openai. With `auto`, Ollama where it has the model."""
+        return self._kind(self.ollama_status)
+
+    def _kind(self, ollama: Callable[[], ModelStatus]) -> str:
         if self.settings.llm != "auto":
             return self.settings.llm
         if self.settings.openai_url:
             return "openai"
-        if self.settings.model.endswith(".gguf"):
+        if self._gguf:
             return "builtin"
-        return "ollama" if self._ollama(self.settings.model).status().ready else "builtin"
+        return "ollama" if ollama().ready else "builtin"
 
     @cached_property
     def prompts(self) -> dict[Step, Prompt]:
@@ -197,30 +205,85 @@ class Wiring:
         return self.model.status()
 
     def ollama_status(self) -> ModelStatus:
-        """What Ollama says, whether it is used or not."""
-        return self._ollama(self.settings.model).status()
+        """What Ollama says of the model that is set, whether it is used or not."""
+        return self._ollama(self._ollama_model).status()
+
+    def there(self) -> list[ModelStatus]:
+        """Everything that could answer now: Ollama's chat models, the OpenAI-style server, the built-in model."""
+        found: list[ModelStatus] = self._ollama("").there()
+        if self.settings.openai_url:
+            status = self._openai(self.settings.model if self.settings.llm == "openai" else "").status()
+            found += [replace(status, model=name) for name in status.details.get("models", ())]
+        builtin = self.builtin.status()
+        return [*found, builtin] if builtin.ready else found
+
+    def follow(self, ollama: ModelStatus) -> None:
+        """Where the choice is `auto`, take or leave Ollama, which may have come or gone since. Waits for no server."""
+        if "kind" not in self._replaced and self._kind(lambda: ollama) != self.kind:
+            self._change()
+
+    def health(self, ollama: ModelStatus) -> Health:
+        """What answers and what would be better, given what `ollama_status` said."""
+        return health(self.model_status(), ollama, self.there(), self.settings.context_window)
+
+    def answer_with(self, kind: str, model: str) -> None:
+        """From the next question on another model answers; turns that run end with the one they began with.
+
+        `kind` "auto" takes again what is best of those that are there.
+        """
+        chosen = {"llm": kind, "model": self._gguf if kind == "builtin" else model, "rewrite_model": ""}
+        self.settings = self.settings.model_copy(update=chosen)
+        self._change()
+
+    def pull(self, model: str) -> Iterator[tuple[int, int]]:
+        """Have Ollama download a model: bytes done and in all, of the layers that are known so far."""
+        layers: dict[str, tuple[int, int]] = {}
+        for step in self._ollama(model).pull():
+            if step.digest and step.total:
+                layers[step.digest] = (step.completed or 0, step.total)
+                yield sum(done for done, _ in layers.values()), sum(total for _, total in layers.values())
+
+    def _change(self) -> None:
+        """Make anew what goes by the choice of the model."""
+        for part in ("kind", "model", "rewrite_model", "steps"):
+            if part not in self._replaced:
+                self.__dict__.pop(part, None)
+        if made := self.__dict__.get("interview"):
+            made.use(self.steps, self.recorded())
 
     def _model(self, name: str) -> ChatModel:
         if self.kind == "ollama":
             return self._ollama(name)
+        if self.kind == "openai":
+            return self._openai(name)
+        from persona.adapters.openai_server import OpenAIServerModel
+
+        window = self.settings.context_window
+        return OpenAIServerModel(self.builtin.address, self.builtin.model.stem, window, kind="builtin")
+
+    def _openai(self, name: str) -> ChatModel:
         from persona.adapters.openai_server import OpenAIServerModel
 
         settings = self.settings
-        if self.kind == "openai":
-            address: Callable[[], str] = lambda: settings.openai_url  # noqa: E731
-            return OpenAIServerModel(address, name, settings.context_window, settings.openai_key)
-        return OpenAIServerModel(self.builtin.address, self.builtin.model.stem, settings.context_window, kind="builtin")
+        return OpenAIServerModel(lambda: settings.openai_url, name, settings.context_window, settings.openai_key)
 
-    def _ollama(self, name: str) -> ChatModel:
+    @property
+    def _ollama_model(self) -> str:
+        """The model that is set, if it is one of Ollama's; empty for the usual one."""
+        settings = self.settings
+        of_ollama = settings.llm == "ollama" or (settings.llm == "auto" and not settings.openai_url and not self._gguf)
+        return settings.model if of_ollama else ""
+
+    def _ollama(self, name: str) -> OllamaModel:
         from persona.adapters.ollama import OllamaModel
 
-        return OllamaModel(self.settings.ollama_address, name or OLLAMA_MODEL, self.settings.context_window)
+        return OllamaModel(self.settings.ollama_address, name or WANTED, self.settings.context_window)
 
     def _named(self, name: str) -> str:
         """The model's name without asking its server, which may be down."""
         if self.kind == "builtin":
             return str(self.builtin.model.stem)
-        return name or (OLLAMA_MODEL if self.kind == "ollama" else "the server's first")
+        return name or (WANTED if self.kind == "ollama" else "the server's first")
 
     def recorded(self) -> dict[str, str]:
         """What a trace keeps of the settings."""

@@ -613,18 +613,18 @@ def test_a_wrong_setting_is_said_on_the_page(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_answers_is_said_in_words(engine: Engine) -> None:
-    engine.status()
-    until(lambda: engine.status() is not None, "no status came")
+    engine.health()
+    until(lambda: engine.health() is not None, "no status came")
 
     assert "**Answers:** scripted on the server at http://127.0.0.1:9/v1." in said(people_page())
 
 
 def test_what_to_do_is_said_when_no_model_answers(engine: Engine, model: ScriptedModel) -> None:
     model._status = ModelStatus("openai", "", "", ready=False, problem="Nothing answers", remedy="Start the server")
-    engine.status()
-    until(lambda: engine.status() is not None, "no status came")
+    engine.health()
+    until(lambda: engine.health() is not None, "no status came")
 
-    assert "No model answers. Nothing answers. Start the server." in said(people_page())
+    assert "Nothing answers. Start the server." in said(people_page())
 
 
 def test_the_built_in_model_being_made_shows_a_bar(engine: Engine) -> None:

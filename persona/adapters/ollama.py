@@ -77,7 +77,7 @@ class OllamaModel:
             ):
                 details = self._server.look(self.name, self.context_window)
         except ModelMissing as error:
-            return self._status(problem=str(error), remedy=f"Run `ollama pull {self.name}`.")
+            return self._status(str(error), f"Run `ollama pull {self.name}`.", {"missing": True})
         except ModelError as error:
             return self._status(problem=str(error), remedy="Run `ollama serve`, or set PERSONA_LLM=builtin.")
         if "completion" not in (details["capabilities"] or ["completion"]):
@@ -87,6 +87,16 @@ class OllamaModel:
             remedy = "Set PERSONA_CONTEXT_WINDOW lower, or PERSONA_MODEL to a smaller model."
             return self._status(problem, remedy, details, ready=True)
         return self._status(details=details, ready=True)
+
+    def there(self) -> list[ModelStatus]:
+        """The chat models that its server has, this one or others; none where it does not answer."""
+        try:
+            with self._server.translated(self.name):
+                names = self._server.names()
+        except ModelError:
+            return []
+        others = (OllamaModel(self._server.host, name, self.context_window).status() for name in names)
+        return [status for status in others if status.ready]
 
     def pull(self) -> Iterator[PullProgress]:
         """Download the model. Closing the iterator ends the download; Ollama goes on from there the next time."""

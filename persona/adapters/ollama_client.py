@@ -69,6 +69,12 @@ class Server:
             "partly_on_cpu": 0 < in_video < size,
         }
 
+    def names(self) -> list[str]:
+        """The models that the server has, of any kind, by name; without ":latest", as people type them."""
+        client = self._client(LOOK_SECONDS)
+        with closing(client):
+            return sorted((model.model or "").removesuffix(":latest") for model in client.list().models)
+
     @contextmanager
     def embedding(self, model: str) -> Iterator[None]:
         """`translated`, for an embedder."""

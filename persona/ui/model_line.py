@@ -1,60 +1,192 @@
-"""The sidebar's line on what answers, in words, and what to do when nothing does."""
+"""What answers, in words, and another choice; what would be better, with one button that helps.
+
+The sidebar of each page has the choice; the page of people also says what would be better. Both follow by themselves
+while something is about to change: a server is started, a model comes.
+"""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from persona.jobs import PREPARE, Job
+from persona.errors import PersonaError
+from persona.answering import Health, Offer, named
+from persona.jobs import PREPARE, PULL, Job
 from persona.records import ModelStatus
 from persona.ui.guard import guarded
-from persona.ui.state import Engine
+from persona.ui.state import FRESH, Engine
 from persona.ui.text import plain, seconds, sentence
 
 _EVERY = 1.0  # seconds between two looks while something is about to change
+_CHOICE, _NOTE, _CHANGED = "answering", "answering_note", "answering_changed"  # session_state
+_AUTO = ("auto", "")
 
 
-def model_line(engine: Engine) -> None:
-    """Draw the line; it follows by itself while the status is not known or the built-in model is being made."""
-    waiting = engine.status() is None or _preparing(engine) is not None
+def model_line(engine: Engine, offers: bool = True) -> None:
+    """The sidebar's part; with `offers` it also says what to do when nothing answers."""
     with st.sidebar:
-        st.fragment(_draw, run_every=_EVERY if waiting else None)(engine, waiting)
+        st.fragment(_line, run_every=_pace(engine))(engine, _seen(engine), offers)
+
+
+def offer(engine: Engine) -> None:
+    """The page's part: nothing, or what would be better."""
+    st.fragment(_offers, run_every=_pace(engine))(engine, _seen(engine))
+
+
+def _pace(engine: Engine) -> float | None:
+    health = engine.health()
+    if health is None or _working(engine):
+        return _EVERY
+    return FRESH if health.offer else None
+
+
+def _seen(engine: Engine) -> object:
+    """What is drawn, so that a change is noticed."""
+    health = engine.health()
+    if health is None:
+        return None
+    there = tuple((one.kind, one.model) for one in health.there)
+    working = tuple(job.id for job in _working(engine))
+    return health.answers.kind, health.answers.model, health.answers.ready, health.offer, there, working
+
+
+def _working(engine: Engine) -> list[Job]:
+    return [job for job in engine.jobs.running() if not job.loads]
 
 
 @guarded
-def _draw(engine: Engine, waiting: bool) -> None:
-    status, job = engine.status(), _preparing(engine)
-    if waiting and status is not None and job is None:
-        st.rerun()  # nothing more to wait for
-    if job:
+def _line(engine: Engine, seen: object, offers: bool) -> None:
+    if _seen(engine) != seen or st.session_state.pop(_CHANGED, False):
+        st.rerun()
+    health = engine.health()
+    for job in _working(engine):
         _progress(job)
-    elif status is None:
+    if health is None:
         st.caption("Checking which model answers …")
-    elif status.ready:
-        st.caption(_words(status))
-        failed = engine.jobs.find(PREPARE)
-        if failed and failed.error:
-            st.warning(plain(failed.error), icon=":material/warning:")
-    else:
-        trouble = " ".join(filter(None, (sentence(status.problem), sentence(status.remedy))))
-        st.warning(f"No model answers. {plain(trouble)}", icon=":material/warning:")
+        return
+    _choice(engine, health)
+    if health.answers.ready:
+        st.caption(_words(health.answers))
+    elif offers and health.offer:
+        _draw(engine, health.offer, "sidebar", works=False)
+    if note := st.session_state.get(_NOTE):
+        st.caption(plain(note))
 
 
-def _preparing(engine: Engine) -> Job | None:
-    job = engine.jobs.find(PREPARE)
-    return job if job and job.ended is None else None
+@guarded
+def _offers(engine: Engine, seen: object) -> None:
+    if _seen(engine) != seen:
+        st.rerun()
+    health = engine.health()
+    working = _working(engine)
+    for job in working:
+        _progress(job)
+    for job in _failed(engine):
+        st.error(plain(job.error), icon=":material/error:")
+        if st.button("Try again", key=f"pull-again-{job.id}", icon=":material/refresh:"):
+            engine.jobs.again(job)
+            st.rerun()
+    if health and health.offer and not working and not _failed(engine):
+        _draw(engine, health.offer, "page", works=health.answers.ready)
 
 
-def _progress(job: Job) -> None:
-    done, total = job.latest if isinstance(job.latest, tuple) else (0, 0)
-    so_far = f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB, {seconds(job.seconds)}" if total else "starting"
-    st.progress(done / total if total else 0.0, text=f"Setting up the built-in model, once: {so_far}")
+def _failed(engine: Engine) -> list[Job]:
+    """The latest job of each kind, if it failed."""
+    keys = {PREPARE, *(job.key for job in engine.jobs.ended() if job.key.startswith(PULL))}
+    return [job for key in sorted(keys) if (job := engine.jobs.find(key)) and job.error]
+
+
+# --- the choice ---
+
+
+def _choice(engine: Engine, health: Health) -> None:
+    """A menu of all that could answer; without one where there is nothing to choose."""
+    options = {_AUTO: "Automatic", **{(one.kind, one.model): _option(one) for one in health.there}}
+    settings, answers = engine.settings, health.answers
+    current = _AUTO if settings.llm == "auto" else (answers.kind, answers.model)
+    options.setdefault(current, _option(answers))
+    if len(options) <= 2 and current == _AUTO:
+        return
+    st.session_state[_CHOICE] = current
+    st.selectbox(
+        "Who answers",
+        list(options),
+        format_func=lambda option: options.get(option, ""),
+        key=_CHOICE,
+        on_change=_chosen,
+        args=(engine,),
+    )
+
+
+def _option(status: ModelStatus) -> str:
+    if status.kind == "builtin":
+        return "Built-in model"
+    where = "Ollama" if status.kind == "ollama" else status.address
+    return f"{status.model} · {where}" if status.model else where
+
+
+def _chosen(engine: Engine) -> None:
+    _answer_with(engine, *st.session_state[_CHOICE])
+
+
+def _answer_with(engine: Engine, kind: str, model: str) -> None:
+    try:
+        against = engine.answer_with(kind, model)
+        note = f"Until the program ends: {against} is set, and counts again then." if against else ""
+    except PersonaError as error:
+        note = str(error)
+    st.session_state[_NOTE] = note
+    st.session_state[_CHANGED] = True
 
 
 def _words(status: ModelStatus) -> str:
     if status.kind == "builtin":
-        name = status.model.removesuffix(".gguf")
-        return f"**Answers:** the built-in model on this computer ({plain(name)}). Nothing you ask leaves it."
-    if status.kind == "ollama":
-        return f"**Answers:** {plain(status.model)} on Ollama ({plain(status.address)})."
-    named = f"{plain(status.model)} on " if status.model else ""
-    return f"**Answers:** {named}the server at {plain(status.address)}."
+        return f"**Answers:** {plain(named(status))}, on this computer. Nothing you ask leaves it."
+    where = f" ({plain(status.address)})" if status.kind == "ollama" else ""
+    return f"**Answers:** {plain(named(status))}{where}."
+
+
+# --- what would be better ---
+
+
+def _draw(engine: Engine, better: Offer, where: str, *, works: bool) -> None:
+    words = plain(sentence(better.words))
+    if works:
+        st.info(words, icon=":material/lightbulb:")
+    else:
+        st.warning(words, icon=":material/warning:")
+    if st.button(_label(better), key=f"offer-{where}", icon=_ICONS[better.action]):
+        _act(engine, better)
+        st.rerun()
+
+
+_ICONS = {"pull": ":material/download:", "choose": ":material/swap_horiz:", "look": ":material/refresh:"}
+
+
+def _label(better: Offer) -> str:
+    if better.action == "pull":
+        return f"Get {plain(better.model)}"
+    if better.action == "choose":
+        return f"Let {plain(better.model) if better.kind != 'builtin' else 'the built-in model'} answer"
+    return "Look again"
+
+
+def _act(engine: Engine, better: Offer) -> None:
+    if better.action == "pull":
+        engine.pull(better.model)
+    elif better.action == "choose":
+        _answer_with(engine, better.kind, better.model)
+    else:
+        engine.look()
+
+
+def _progress(job: Job) -> None:
+    done, total = job.latest if isinstance(job.latest, tuple) else (0, 0)
+    what = "Setting up the built-in model, once" if job.key == PREPARE else f"Getting {plain(job.title)}"
+    so_far = f"{_size(done, total)}, {seconds(job.seconds)}" if total else "starting"
+    st.progress(done / total if total else 0.0, text=f"{what}: {so_far}")
+
+
+def _size(done: int, total: int) -> str:
+    if total < 2e9:
+        return f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB"
+    return f"{done / 1e9:.1f} of {total / 1e9:.1f} GB"

@@ -11,7 +11,7 @@ from persona.ui import pages, state
 from persona.ui.about import facts
 from persona.ui.guard import guarded
 from persona.ui.loads import follow, loads
-from persona.ui.model_line import model_line
+from persona.ui.model_line import model_line, offer
 from persona.ui.portraits import portrait
 from persona.ui.search import search
 from persona.ui.state import Engine
@@ -29,10 +29,11 @@ def page() -> None:
         "show where each answer comes from."
     )
     engine = state.engine()
-    model_line(engine)
+    model_line(engine, offers=False)
     if engine.settings.public:
         st.caption(state.PUBLIC)
     else:
+        offer(engine)
         search(engine)
         loads(engine)
     _cards(engine)

@@ -14,12 +14,14 @@ from importlib import import_module
 import streamlit as st
 
 from persona.errors import InputError, PersonaError
-from persona.jobs import PREPARE, Job, Jobs
+from persona.answering import Health
+from persona.jobs import PREPARE, PULL, Job, Jobs
 from persona.loading import Loader
 from persona.lookup import Lookup
 from persona.ports import History
 from persona.records import Loaded, ModelStatus, Person, Progress, new_id
 from persona.runner import Runner
+from persona.settings import Settings, keep_choice
 from persona.ui import visitors
 from persona.ui.own import OwnThreads
 from persona.wiring import Wiring
@@ -31,7 +33,7 @@ PUBLIC = (
 )
 _SEEN = 5.0  # seconds between two notes of who is here
 _CLIENTS = {"ollama": "llama_index.llms.ollama", "openai": "llama_index.llms.openai_like"}
-_FRESH = 15.0  # seconds for which what a model server said is repeated
+FRESH = 15.0  # seconds for which what a model server said is repeated
 _log = logging.getLogger(__name__)
 
 
@@ -43,10 +45,9 @@ class Engine:
         self._making = threading.RLock()  # a part of the wiring is made by one thread only
         self._looking = threading.Lock()
         self._runner: Runner | None = None
-        self._status: ModelStatus | None = None
+        self._health: Health | None = None
         self._checked = float("-inf")
         self._checking = threading.Lock()
-        self.settings = wiring.settings
         self.library, self._history = wiring.library, wiring.history
         self.jobs = Jobs()
 
@@ -67,6 +68,11 @@ class Engine:
         return OwnThreads(self._history, visitor.id if visitor else new_id())
 
     @property
+    def settings(self) -> Settings:
+        """As they are now: another model may have been chosen."""
+        return self._wiring.settings
+
+    @property
     def embedder_name(self) -> str:
         """The embedder's name once it is made, else nothing: a page need not wait for it."""
         made = vars(self._wiring).get("embedder")
@@ -81,11 +87,36 @@ class Engine:
         """Whether this process is answering it."""
         return self._runner is not None and turn in self._runner.running()
 
-    def status(self) -> ModelStatus | None:
-        """What answers, as last heard; None until it is known. Never waits: a server is asked in the background."""
-        if time.monotonic() - self._checked > _FRESH:
+    def health(self) -> Health | None:
+        """What answers and what would be better, as last heard; None until it is known.
+
+        Never waits: servers are asked in the background.
+        """
+        if time.monotonic() - self._checked > FRESH:
+            self.look()
+        return self._health
+
+    def look(self) -> None:
+        """Ask anew what answers, in the background."""
+        if not self._checking.locked():
             threading.Thread(target=self._check, name="model-status", daemon=True).start()
-        return self._status
+
+    def answer_with(self, kind: str, model: str) -> str:
+        """From the next question on that model answers, after a restart too; "auto" for the best that is there.
+
+        The setting that stands against keeping it, if any. Raises StoreError.
+        """
+        self._not_in_public()
+        with self._making:
+            self._wiring.answer_with(kind, model)
+        self._health = None
+        threading.Thread(target=self._ready, name="model-ready", daemon=True).start()
+        return keep_choice(self.settings.home, kind, model)
+
+    def pull(self, model: str) -> Job:
+        """Have Ollama download a model and answer with it, in the background."""
+        self._not_in_public()
+        return self.jobs.start(f"{PULL}{model}", model, "", lambda: self._pull(model))
 
     @property
     def lookup(self) -> Lookup:
@@ -148,20 +179,35 @@ class Engine:
     def _samples(self) -> Iterator[Progress | Loaded]:
         yield from self._loader.samples()
 
+    def _pull(self, model: str) -> Iterator[tuple[int, int]]:
+        yield from self._wiring.pull(model)
+        usual = self._wiring.ollama_status()
+        if self.settings.llm != "auto" or (usual.model, usual.ready) != (model, True):
+            self.answer_with("ollama", model)
+        self._check()
+
     def _check(self) -> None:
-        if not self._checking.acquire(blocking=False):
-            return
+        with self._checking:
+            try:
+                ollama = self._wiring.ollama_status()
+                with self._making:
+                    self._wiring.follow(ollama)
+                    _ = self._wiring.builtin, self._wiring.model
+                self._health = self._wiring.health(ollama)
+            except PersonaError as error:
+                self._health = Health(ModelStatus("", "", "", ready=False, problem=str(error)), ())
+            except Exception:
+                _log.exception("the model's status could not be read")
+            finally:
+                self._checked = time.monotonic()
+
+    def _ready(self) -> None:
+        """What was chosen is made ready before the first question."""
+        self._check()
         try:
-            with self._making:
-                _ = self._wiring.builtin if self._wiring.kind == "builtin" else self._wiring.model
-            self._status = self._wiring.model_status()
+            self._warm_builtin()
         except PersonaError as error:
-            self._status = ModelStatus("", "", "", ready=False, problem=str(error))
-        except Exception:
-            _log.exception("the model's status could not be read")
-        finally:
-            self._checked = time.monotonic()
-            self._checking.release()
+            _log.warning("the built-in model is not ready: %s", error)
 
     def _warm(self) -> None:
         try:
@@ -185,7 +231,7 @@ class Engine:
                 _ = found.features, found.candidates  # the n-grams are made ready, too
 
     def _warm_builtin(self) -> None:
-        status = self._status
+        status = self._health.answers if self._health else None
         if status is None or status.kind != "builtin" or not status.ready:
             return
         builtin = self._wiring.builtin
