@@ -616,7 +616,7 @@ def test_what_answers_is_said_in_words(engine: Engine) -> None:
     engine.health()
     until(lambda: engine.health() is not None, "no status came")
 
-    assert "**Answers:** scripted on the server at http://127.0.0.1:9/v1." in said(people_page())
+    assert "**Answers:** scripted on http://127.0.0.1:9/v1." in said(people_page())
 
 
 def test_what_to_do_is_said_when_no_model_answers(engine: Engine, model: ScriptedModel) -> None:

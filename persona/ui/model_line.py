@@ -22,7 +22,7 @@ _AUTO = ("auto", "")
 
 
 def model_line(engine: Engine, offers: bool = True) -> None:
-    """The sidebar's part; with `offers` it also says what to do when nothing answers."""
+    """The sidebar's part; with `offers` also how far a model has come, and what to do when nothing answers."""
     with st.sidebar:
         st.fragment(_line, run_every=_pace(engine))(engine, _seen(engine), offers)
 
@@ -58,8 +58,9 @@ def _line(engine: Engine, seen: object, offers: bool) -> None:
     if _seen(engine) != seen or st.session_state.pop(_CHANGED, False):
         st.rerun()
     health = engine.health()
-    for job in _working(engine):
-        _progress(job)
+    if offers:
+        for job in _working(engine):
+            _progress(job)
     if health is None:
         st.caption("Checking which model answers …")
         return
