@@ -27,6 +27,7 @@ from persona.text import sentences, shortened, windows
 CHUNKER = "paragraphs-windows-4"  # another way to cut needs another name: stored with each build
 _KEEP_OLD = timedelta(hours=1)  # longer than any load or any reader that follows an old pointer
 _ONE_LINE = 180  # characters
+_TOLD = ("revision", "origin", "picture", "revised_at")  # what a build copies from its page and readers are told
 _STEP = 32  # texts embedded between two reports of progress
 
 _log = logging.getLogger(__name__)
@@ -116,7 +117,7 @@ class Ingest:
         current = self._library.build(old.build) if old else None
         if current is None or (current.embedder, current.chunker) != (self._embedder.name, CHUNKER):
             return False
-        if (current.revision, current.origin, current.picture) != (page.revision, page.origin, page.picture):
+        if any(getattr(current, name) != getattr(page, name) for name in _TOLD):
             return False
         stored = [chunk.sha for chunk in self._library.chunks(current.id)]
         return stored == [chunk.sha for chunk in chunks] and all(sha in known for sha in stored)
@@ -181,6 +182,7 @@ class Ingest:
             created_at=now(),
             origin=page.origin,
             picture=page.picture,
+            revised_at=page.revised_at,
         )
 
     def _tidy(self) -> None:

@@ -85,6 +85,7 @@ class Page:
     asked_for: str = ""  # the title asked for, where a redirect or a search led elsewhere
     origin: str = ""  # the path of the file it was read from
     picture: Picture | None = None
+    revised_at: datetime | None = None  # when that revision was written
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ class Build:
     created_at: datetime
     origin: str = ""  # the path of the file it was read from
     picture: Picture | None = None
+    revised_at: datetime | None = None  # when that revision was written
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ def a_build(page: Page, count: int = 2) -> Build:
         created_at=now(),
         origin="/somewhere/ada.md",
         picture=Picture("http://wiki.test/ada.jpg", "http://wiki.test/File:Ada.jpg"),
+        revised_at=now(),
     )
 
 

@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 
 import pytest
@@ -169,17 +169,19 @@ def build(sections: tuple[str, ...] = (), *, living: bool = False) -> Build:
 
 
 def test_the_badge_names_page_revision_date_and_licence_with_links() -> None:
-    text = badge(person("wikipedia", "https://en.wikipedia.org/w/api.php"), build()).replace("\\", "")
+    revised = replace(build(), revised_at=MOMENT - timedelta(days=4))
+    text = badge(person("wikipedia", "https://en.wikipedia.org/w/api.php"), revised).replace("\\", "")
 
-    assert "A simulation** from [Wikipedia, revision 77](https://en.wikipedia.org/wiki/Ines_Varga?oldid=77)" in text
-    assert "5 March 2026; text under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/)." in text
+    page = "[Wikipedia, revision 77 of 1 March 2026](https://en.wikipedia.org/wiki/Ines_Varga?oldid=77)"
+    licence = "[CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/)"
+    assert text == f"**A simulation** from {page}; text under {licence}."
     assert "living" not in text
 
 
 def test_another_wiki_is_not_called_wikipedia_and_its_licence_is_not_claimed() -> None:
     text = badge(person("wikipedia", "https://wiki.example/api.php"), build()).replace("\\", "")
 
-    assert "A simulation** from [wiki.example, revision 77]" in text
+    assert "A simulation** from [wiki.example, revision 77 read 5 March 2026]" in text
     assert "CC BY" not in text
 
 
@@ -197,7 +199,9 @@ def test_a_sample_is_said_to_be_one() -> None:
 def test_a_card_tells_threads_language_and_origin() -> None:
     german = person("wikipedia", "https://de.wikipedia.org/w/api.php", "de")
 
-    assert facts(german, build(), 1) == "1 thread · German · Wikipedia\\, revision 77\\, read 5 March 2026"
+    revised = replace(build(), revised_at=MOMENT - timedelta(days=4))
+    assert facts(german, revised, 1) == "1 thread · German · Wikipedia\\, revision 77 of 1 March 2026"
+    assert facts(german, build(), 1) == "1 thread · German · Wikipedia\\, revision 77 read 5 March 2026"
     assert facts(german, build(), 2).startswith("2 threads · ")
     assert (
         facts(person("markdown", "diver.md"), build(), 0)

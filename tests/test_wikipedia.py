@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import time
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -49,6 +50,7 @@ def test_an_exact_title_gives_the_page_with_its_lead_first(mediawiki: str) -> No
     assert page.api == mediawiki
     assert page.url == mediawiki.replace("api.php", "index.php/Cornelius_Vane")
     assert page.revision.isdigit()
+    assert page.revised_at == datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
     assert page.description == "Keeper of the lighthouse on Gull Rock"
     assert not page.living
 

@@ -108,6 +108,7 @@ builds = Table(
     Column("description", Words),
     Column("origin", Words),
     Column("picture", Record(Picture)),
+    Column("revised_at", Moment),
     Index("builds_by_person", "person"),
 )
 

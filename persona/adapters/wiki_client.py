@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import ssl
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from types import TracebackType
 from typing import Any, Self
@@ -51,6 +52,12 @@ class Thumbnail(_Part):
     source: str = ""
 
 
+class Revision(_Part):
+    """One state of a page."""
+
+    timestamp: datetime | None = None
+
+
 class Entry(_Part):
     """What the API tells of one page; `extract` is None where the wiki gives no plain text.
 
@@ -70,6 +77,7 @@ class Entry(_Part):
     categories: tuple[Titled, ...] = ()
     index: int = 0
     thumbnail: Thumbnail = Thumbnail()
+    revisions: tuple[Revision, ...] = ()
     pageimage: str = ""
 
     @property

@@ -26,7 +26,7 @@ _ALIKE = 0.6  # difflib's own figure for a close match
 _FORBIDDEN = re.compile(r"[#<>\[\]{}|]")
 _LINK_TITLE = re.compile(r'<a [^>]*?title="([^"]*)"')
 _WHAT: dict[str, str | int] = {
-    "prop": "extracts|info|pageprops|categories|description|pageimages",
+    "prop": "extracts|info|pageprops|categories|description|pageimages|revisions",
     "explaintext": 1,
     "exsectionformat": "wiki",
     "inprop": "url",
@@ -34,6 +34,7 @@ _WHAT: dict[str, str | int] = {
     "cllimit": "max",
     "piprop": "thumbnail|name",
     "pithumbsize": PICTURE_WIDTH,
+    "rvprop": "timestamp",
 }
 
 # Category names without their prefix, in small letters. English ones on maintenance ("articles with links needing
@@ -185,6 +186,7 @@ def _page(entry: Entry, language: str, api: str, asked_for: str) -> Page:
         description=entry.about,
         asked_for=asked_for,
         picture=_picture(entry, api),
+        revised_at=entry.revisions[0].timestamp if entry.revisions else None,
     )
 
 

@@ -54,7 +54,7 @@ def facts(person: Person, build: Build, threads: int) -> str:
     elif person.source == "markdown":
         where = plain(f"file {person.api}, read {day(build.fetched_at)}")
     else:
-        where = plain(f"{_wiki(person)}, revision {person.revision}, read {day(build.fetched_at)}")
+        where = plain(f"{_wiki(person)}, {_revision(build)}")
     spoken = count(threads, "thread") if threads else "No threads yet"
     parts = [spoken, plain(language_name(person.language)), where]
     if build.picture:
@@ -69,11 +69,11 @@ def badge(person: Person, build: Build) -> str:
     elif person.source == "markdown":
         text = f"**A simulation** from {plain(f'the file {person.api}, read {day(build.fetched_at)}')}."
     else:
-        page = link(f"{_wiki(person)}, revision {build.revision}", _this_revision(build))
+        page = link(f"{_wiki(person)}, {_revision(build)}", _this_revision(build))
         licence = (
             f"text under {link('CC BY-SA 4.0', CC_BY_SA)}" if _is_wikipedia(person) else "see there for the licence"
         )
-        text = f"**A simulation** from {page}, {plain(day(build.fetched_at))}; {licence}."
+        text = f"**A simulation** from {page}; {licence}."
     if build.living:
         text += f" {plain(person.title)} is a living person and has said none of this."
     return text
@@ -86,6 +86,12 @@ def _wiki(person: Person) -> str:
 def _is_wikipedia(person: Person) -> bool:
     host = urlsplit(person.api).hostname or ""
     return not person.api or host == "wikipedia.org" or host.endswith(".wikipedia.org")
+
+
+def _revision(build: Build) -> str:
+    """Its number and when it was written; when it was read, where only that is known."""
+    dated = f"of {day(build.revised_at)}" if build.revised_at else f"read {day(build.fetched_at)}"
+    return f"revision {build.revision} {dated}"
 
 
 def _this_revision(build: Build) -> str:

@@ -22,13 +22,16 @@ _AUTO = ("auto", "")
 
 
 def model_line(engine: Engine, offers: bool = True) -> None:
-    """The sidebar's part; with `offers` also how far a model has come, and what to do when nothing answers."""
+    """The sidebar's part: the choice; with `offers` all that `offer` says, for pages that have no room for it.
+
+    In a public demo its keeper chooses the model.
+    """
     with st.sidebar:
-        st.fragment(_line, run_every=_pace(engine))(engine, _seen(engine), offers)
+        st.fragment(_line, run_every=_pace(engine))(engine, _seen(engine), offers and not engine.settings.public)
 
 
 def offer(engine: Engine) -> None:
-    """The page's part: nothing, or what would be better."""
+    """The page's part: what answers, how far a model has come, and what would be better."""
     st.fragment(_offers, run_every=_pace(engine))(engine, _seen(engine))
 
 
@@ -64,11 +67,15 @@ def _line(engine: Engine, seen: object, offers: bool) -> None:
     if health is None:
         st.caption("Checking which model answers …")
         return
-    _choice(engine, health)
+    if not engine.settings.public:
+        _choice(engine, health)
     if health.answers.ready:
-        st.caption(_words(health.answers))
+        if offers:
+            st.caption(_words(health.answers))
     elif offers and health.offer:
         _draw(engine, health.offer, "sidebar", works=False)
+    elif engine.settings.public:
+        st.warning("No model answers at the moment. Try again later.", icon=":material/warning:")
     if note := st.session_state.get(_NOTE):
         st.caption(plain(note))
 
@@ -86,6 +93,8 @@ def _offers(engine: Engine, seen: object) -> None:
         if st.button("Try again", key=f"pull-again-{job.id}", icon=":material/refresh:"):
             engine.jobs.again(job)
             st.rerun()
+    if health and health.answers.ready:
+        st.caption(_words(health.answers))
     if health and health.offer and not working and not _failed(engine):
         _draw(engine, health.offer, "page", works=health.answers.ready)
 
