@@ -27,7 +27,7 @@ def model_line(engine: Engine, offers: bool = True) -> None:
     In a public demo its keeper chooses the model.
     """
     with st.sidebar:
-        st.fragment(_line, run_every=_pace(engine))(engine, _seen(engine), offers and not engine.settings.public)
+        st.fragment(_line, run_every=_pace(engine))(engine, _seen(engine), offers)
 
 
 def offer(engine: Engine) -> None:
@@ -72,10 +72,10 @@ def _line(engine: Engine, seen: object, offers: bool) -> None:
     if health.answers.ready:
         if offers:
             st.caption(_words(health.answers))
-    elif offers and health.offer:
-        _draw(engine, health.offer, "sidebar", works=False)
     elif engine.settings.public:
         st.warning("No model answers at the moment. Try again later.", icon=":material/warning:")
+    elif offers and health.offer:
+        _draw(engine, health.offer, "sidebar", works=False)
     if note := st.session_state.get(_NOTE):
         st.caption(plain(note))
 

@@ -29,7 +29,7 @@ def page() -> None:
         "show where each answer comes from."
     )
     engine = state.engine()
-    model_line(engine, offers=False)
+    model_line(engine, offers=engine.settings.public)
     if engine.settings.public:
         st.caption(state.PUBLIC)
     else:
