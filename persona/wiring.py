@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from persona.answering import WANTED, Health, health
 from persona.calls import show_texts
 from persona.errors import PersonaError
-from persona.answering import WANTED, Health, health
 from persona.ingest import Ingest
 from persona.interview import Interview
 from persona.line import Limits, Line

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from persona.errors import PersonaError
 from persona.answering import Health, Offer, named
+from persona.errors import PersonaError
 from persona.jobs import PREPARE, PULL, Job
 from persona.records import ModelStatus
 from persona.ui.guard import guarded

@@ -13,8 +13,8 @@ from importlib import import_module
 
 import streamlit as st
 
-from persona.errors import InputError, PersonaError
 from persona.answering import Health
+from persona.errors import InputError, PersonaError
 from persona.jobs import PREPARE, PULL, Job, Jobs
 from persona.loading import Loader
 from persona.lookup import Lookup
