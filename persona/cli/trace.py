@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 
 from persona.cli.output import line
-from persona.records import PATH_SEPARATOR, Attempt, ModelCall, Trace, Turn
+from persona.records import PATH_SEPARATOR, Attempt, ModelCall, Turn
+from persona.stages import stage_seconds
 
 _SHOWN = 160  # characters of a passage
 
@@ -36,24 +36,6 @@ def trace_lines(turn: Turn) -> Iterator[str]:
     yield f"  settings  {', '.join(f'{name} {value}' for name, value in trace.settings.items())}"
     for number, call in enumerate(trace.calls, 1):
         yield from _call(number, call)
-
-
-def stage_seconds(trace: Trace) -> list[float]:
-    """The seconds that the models took for each attempt: what chose or ranked for it, then the answer it sent for."""
-    calls = deque(call for call in trace.calls if call.step != "rewrite")
-    seconds: list[float] = []
-    for attempt in trace.attempts:
-        spent = 0.0
-        while calls and calls[0].step != "answer" and _belongs(calls[0], attempt):
-            spent += calls.popleft().seconds
-        if calls and calls[0].step == "answer" and attempt.outcome in {"answered", "not found"}:
-            spent += calls.popleft().seconds
-        seconds.append(spent)
-    return seconds
-
-
-def _belongs(call: ModelCall, attempt: Attempt) -> bool:
-    return {"categorize": "category", "rank": "ranked"}.get(call.step) == attempt.stage
 
 
 def _stage(attempt: Attempt, seconds: float) -> Iterator[str]:

@@ -50,8 +50,10 @@ def new_thread() -> str:
     return id_
 
 
-def ask(engine: Engine, person: str, thread: str, path: Sequence[Turn]) -> bool:
+def ask(engine: Engine, person: str, thread: str, turns: Sequence[Turn], path: Sequence[Turn]) -> bool:
     """Hand the held question to the runner, unless the thread still answers another; whether it is stored now.
+
+    It follows the last turn of `path`, the branch that is read, or what it is asked instead of. `turns` are all.
 
     Raises InputError, and then the question is no longer held; other PersonaErrors, and then it still is.
     """
@@ -59,14 +61,13 @@ def ask(engine: Engine, person: str, thread: str, path: Sequence[Turn]) -> bool:
     last = path[-1] if path else None
     if question is None:
         return False
-    if last and last.state == "running":
-        if question.text == last.question.asked:  # Enter was pressed twice
+    running = next((turn for turn in turns if turn.state == "running"), None)
+    if running:
+        if question.text == running.question.asked:  # Enter was pressed twice
             let_go(thread)
         return False
-    parent = last.id if last else None
-    if question.instead_of:
-        replaced = next((turn for turn in path if turn.id == question.instead_of), last)
-        parent = replaced.parent if replaced else None
+    replaced = next((turn for turn in turns if turn.id == question.instead_of), None)
+    parent = replaced.parent if replaced else last.id if last else None
     try:
         engine.history.start(person, thread)
         engine.runner.submit(question.text, thread, parent, question.request_id)

@@ -5,26 +5,35 @@ No model runs here: a question is handed to the runner, and the page reads what 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import streamlit as st
 
+from persona.branches import after, newest_below, path_to
 from persona.errors import InputError, PersonaError
 from persona.interview import LONGEST_QUESTION
 from persona.records import Build, Person, Thread, Turn
 from persona.suggestions import suggestions
 from persona.talk import phrases
-from persona.ui import asking, pages, state
+from persona.ui import asking, bubbles, pages, state
 from persona.ui.about import badge
+from persona.ui.avatars import avatar
 from persona.ui.guard import guarded
 from persona.ui.model_line import model_line
 from persona.ui.sidebar import sidebar
 from persona.ui.state import Engine
-from persona.ui.text import plain
-from persona.ui.turns import PERSONA, ended_turn, question, running_turn
+from persona.ui.text import count, plain
+from persona.ui.turns import Scene, draw, question
+
+_INSTEAD = 3  # questions that are offered after a refusal
+_STYLE = Path(__file__).parent / "interview.css"
 
 
 @guarded
 def page() -> None:
     """The whole page."""
+    st.html(_STYLE)
     engine = state.engine()
     people = engine.library.people()
     thread = _thread(engine)
@@ -81,22 +90,23 @@ def _interview(engine: Engine, person: Person, build: Build, thread: str) -> Non
         on_submit=_typed,
         args=(thread,),
     )
-    _greeting(person)
-    path = _path(engine, thread)
+    portrait = avatar(engine, build)
+    _greeting(person, portrait)
+    turns, path = _read(engine, thread)
     trouble = ""
     try:
-        if asking.ask(engine, person.id, thread, path):
-            path = _path(engine, thread)
+        if asking.ask(engine, person.id, thread, turns, path):
+            turns, path = _read(engine, thread)
     except InputError as error:
         st.error(plain(str(error)))
     except PersonaError as error:
         trouble = str(error)
     if path:
         st.query_params["thread"] = thread
-    _turns(engine, thread, path)
+    _draw(engine, thread, turns, path, portrait)
     _waiting(thread, trouble)
-    if not path and not asking.held(thread):
-        _suggestions(engine, person, thread)
+    if not asking.held(thread):
+        _offer(engine, person, thread, path)
 
 
 def _placeholder(person: Person) -> str:
@@ -104,10 +114,11 @@ def _placeholder(person: Person) -> str:
     return f"Ask {person.title} a question"
 
 
-def _path(engine: Engine, thread: str) -> list[Turn]:
-    """From the thread's root to its newest turn."""
+def _read(engine: Engine, thread: str) -> tuple[list[Turn], list[Turn]]:
+    """All turns of a thread, and the path that is read."""
     turns = engine.history.turns(thread)
-    return engine.history.path(turns[-1].id) if turns else []
+    found = engine.history.thread(thread)
+    return turns, path_to(turns, found.shown if found else None)
 
 
 def _typed(thread: str) -> None:
@@ -116,30 +127,39 @@ def _typed(thread: str) -> None:
         asking.hold(thread, text)
 
 
-def _greeting(person: Person) -> None:
-    with st.chat_message("assistant", avatar=PERSONA):
-        st.text(phrases(person.language).hello.replace("{name}", person.title))
+def _greeting(person: Person, portrait: str) -> None:
+    with st.chat_message("assistant", avatar=portrait):
+        st.html(bubbles.said(phrases(person.language).hello.replace("{name}", person.title)))
 
 
-def _suggestions(engine: Engine, person: Person, thread: str) -> None:
-    st.caption("For instance:")
-    asked = suggestions(engine.library.chunks(person.build), person.title, person.language)
-    with st.container(horizontal=True):
-        for number, text in enumerate(asked):
-            st.button(plain(text), key=f"suggest-{thread}-{number}", on_click=asking.hold, args=(thread, text))
-
-
-def _turns(engine: Engine, thread: str, path: list[Turn]) -> None:
+def _draw(
+    engine: Engine, thread: str, turns: list[Turn], path: list[Turn], portrait: str, *, can_ask: bool = True
+) -> None:
+    if not path:
+        return
+    ratings = {rating.turn: rating for rating in engine.history.ratings(thread)}
+    scene = Scene(engine, portrait, turns, ratings, path[-1].id, can_ask)
     for turn in path:
-        if turn.state == "running":
-            running_turn(engine, turn)
-        else:
-            last = turn is path[-1]
-            ended_turn(turn, again=_again if last else None)
+        draw(scene, turn)
+    later = after(turns, path[-1])
+    if later:
+        newest = newest_below(turns, path[-1])
+        st.caption(f"You go on from here. {count(later, 'later turn')} {'is' if later == 1 else 'are'} kept.")
+        st.button("Back to them", icon=":material/undo:", on_click=engine.history.show, args=(thread, newest.id))
 
 
-def _again(turn: Turn) -> None:
-    asking.hold(turn.thread, turn.question.asked, instead_of=turn.id)
+def _offer(engine: Engine, person: Person, thread: str, path: Sequence[Turn]) -> None:
+    """Questions to begin with, or to ask instead of one that was refused."""
+    last = path[-1].answer if path else None
+    if path and (last is None or last.found):
+        return
+    asked = {turn.question.asked for turn in path}
+    made = suggestions(engine.library.chunks(person.build), person.title, person.language)
+    fresh = [one for one in made if one not in asked]
+    st.caption("You could ask instead:" if path else "You could begin with:")
+    with st.container(horizontal=True):
+        for number, text in enumerate(fresh[-_INSTEAD:] if path else fresh):
+            st.button(plain(text), key=f"suggest-{thread}-{number}", on_click=asking.hold, args=(thread, text))
 
 
 def _waiting(thread: str, trouble: str) -> None:
@@ -159,8 +179,9 @@ def _waiting(thread: str, trouble: str) -> None:
 
 def _kept(engine: Engine, thread: Thread) -> None:
     """What was said with somebody who is no longer loaded."""
-    st.title(plain(thread.title or "Interview"), anchor=False)
+    person = engine.library.known(thread.person)
+    st.title(plain(person.title if person else "Interview"), anchor=False)
     st.info("This person is no longer loaded. What was said is kept; load the page again to go on.")
     st.page_link(pages.people(), label="People", icon=":material/group:")
-    for turn in _path(engine, thread.id):
-        ended_turn(turn)
+    turns, path = _read(engine, thread.id)
+    _draw(engine, thread.id, turns, path, avatar(engine, None, person.title if person else ""), can_ask=False)

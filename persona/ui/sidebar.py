@@ -12,46 +12,26 @@ import streamlit as st
 
 from persona.records import Person, Thread
 from persona.ui.state import Engine
-from persona.ui.text import plain
+from persona.ui.threads import threads
 
-_MANY = 8  # interviews that are shown without a scroll bar of their own
-_TALLEST = 360  # pixels
 _PERSON = "chosen_person"  # session_state; the address is what counts
-_LIST = "interviews"  # the class st-key-interviews of style.css
 
 
 def sidebar(engine: Engine, people: Sequence[Person], person: Person | None, thread: Thread | None) -> None:
     """Draw both choices."""
-    if not people:
-        return
-    titles = _titles(people)
     with st.sidebar:
-        st.session_state[_PERSON] = person.id if person else None
-        st.selectbox(
-            "Person", list(titles), format_func=lambda id_: titles.get(id_, ""), key=_PERSON, on_change=_other_person
-        )
-        if person:
-            st.button("New interview", icon=":material/add:", width="stretch", on_click=_open, args=(person.id, ""))
-            _threads(engine, person, thread)
-        st.divider()
-
-
-def _threads(engine: Engine, person: Person, current: Thread | None) -> None:
-    threads = [one for one in engine.history.threads(person.id) if one.title]
-    if not threads:
-        return
-    st.caption("Interviews, latest first")
-    with st.container(height=_TALLEST if len(threads) > _MANY else "content", border=False, gap="xxsmall", key=_LIST):
-        for one in threads:  # buttons, since two may have the same title, and a choice goes by that
-            open_now = current is not None and one.id == current.id
-            st.button(
-                plain(one.title),
-                key=f"thread-{one.id}",
-                type="secondary" if open_now else "tertiary",
-                width="stretch",
-                on_click=_open,
-                args=(person.id, one.id),
+        if people:
+            titles = _titles(people)
+            st.session_state[_PERSON] = person.id if person else None
+            st.selectbox(
+                "Person",
+                list(titles),
+                format_func=lambda id_: titles.get(id_, ""),
+                key=_PERSON,
+                on_change=_other_person,
             )
+        threads(engine, person, thread)
+        st.divider()
 
 
 def _titles(people: Sequence[Person]) -> dict[str, str]:
@@ -68,8 +48,4 @@ def _titles(people: Sequence[Person]) -> dict[str, str]:
 
 
 def _other_person() -> None:
-    _open(st.session_state[_PERSON], "")
-
-
-def _open(person: str, thread: str) -> None:
-    st.query_params.from_dict({"person": person, **({"thread": thread} if thread else {})})
+    st.query_params.from_dict({"person": st.session_state[_PERSON]})

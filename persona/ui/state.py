@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from importlib import import_module
 
 import streamlit as st
@@ -33,6 +34,7 @@ PUBLIC = (
 )
 _SEEN = 5.0  # seconds between two notes of who is here
 _CLIENTS = {"ollama": "llama_index.llms.ollama", "openai": "llama_index.llms.openai_like"}
+_UNDONE = timedelta(days=1)  # for which a deleted thread can be brought back
 FRESH = 15.0  # seconds for which what a model server said is repeated
 _log = logging.getLogger(__name__)
 
@@ -161,6 +163,7 @@ class Engine:
     def warm(self) -> None:
         """Make what is slow to make, in the background; the samples too where nobody is there to interview."""
         self._history.abandon()
+        self._history.purge(_UNDONE)
         if not self.library.people():
             self._start_samples()
         threading.Thread(target=self._warm, name="warm", daemon=True).start()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
-from persona.records import PATH_SEPARATOR, Evidence, ModelCall, Trace, Turn
+from persona.records import PATH_SEPARATOR, Attempt, Evidence, ModelCall, Trace, Turn
+from persona.stages import stage_seconds
 from persona.ui.text import count, marked, seconds, table
 
 _STAGES = {
@@ -17,8 +19,10 @@ _STAGES = {
     "ngram": "n-grams",
     "refused": "refusal",
 }
+_STAGE = ("stage", "outcome", "looked at", "passages", "time of model calls")
+_PASSAGE = ("stage", "score", "sent", "section", "begins")
+_CALL = ("step", "model", "prompt file", "tokens read", "tokens written", "time", "tries", "trouble")
 _EXCERPT = 140  # characters of a passage
-_HASH = 12  # digits of a prompt's fingerprint
 
 
 def why(turn: Turn) -> None:
@@ -26,58 +30,57 @@ def why(turn: Turn) -> None:
     box = st.expander("Why this answer", type="compact", key=f"why-{turn.id}", on_change="rerun")
     if box.open:
         with box:
-            _draw(turn)
+            st.html("".join(_parts(turn)))
 
 
-def _draw(turn: Turn) -> None:
+def _parts(turn: Turn) -> Iterator[str]:
     trace = turn.trace
-    _question(turn)
-    _gate(trace)
-    _section(
-        "Stages, in the order they were tried",
-        ("stage", "outcome", "looked at", "passages"),
-        [(_STAGES[a.stage], a.outcome, a.detail, str(len(a.evidence))) for a in trace.attempts],
-    )
-    _section(
-        "Passages put forward",
-        ("stage", "score", "section", "begins"),
-        [_passage(item) for attempt in trace.attempts for item in attempt.evidence],
-    )
-    _section(
-        "Model calls",
-        ("step", "model", "prompt file", "tokens read", "tokens written", "time", "tries", "trouble"),
-        [_call(call) for call in trace.calls],
-    )
-    _section("Time", ("part", "time"), [(part, seconds(spent)) for part, spent in trace.timings.items()])
+    yield _section("Question", ("", ""), _question(turn))
+    yield _section("Evidence gate: is the question about the page?", ("", ""), _gate(trace))
+    tried = zip(trace.attempts, stage_seconds(trace), strict=True)
+    yield _section("Stages, in the order they were tried", _STAGE, [_stage(*one) for one in tried])
+    passages = [_passage(attempt, item) for attempt in trace.attempts for item in attempt.evidence]
+    yield _section("Passages put forward", _PASSAGE, passages)
     if trace.dropped:
-        st.caption("Not sent, for want of room")
-        st.html(marked("\n".join(trace.dropped)))
-    _section("Settings", ("setting", "value"), list(trace.settings.items()))
+        yield _title("Not sent, for want of room") + marked("\n".join(trace.dropped))
+    yield _section("Model calls", _CALL, [_call(call) for call in trace.calls])
+    if trace.calls:
+        yield _title("What was sent and what came, word for word")
+        yield from (_messages(number, call) for number, call in enumerate(trace.calls, 1))
+    yield _section("Time", ("part", "time"), [(part, seconds(spent)) for part, spent in trace.timings.items()])
+    yield _section("Settings", ("setting", "value"), list(trace.settings.items()))
 
 
-def _question(turn: Turn) -> None:
+def _question(turn: Turn) -> list[tuple[str, str]]:
     rows = [("asked", turn.question.asked)]
     if turn.question.standalone != turn.question.asked:
         rows.append(("searched as", turn.question.standalone))
+    elif thrown := next((call for call in turn.trace.calls if call.step == "rewrite" and call.error), None):
+        rows.append(("rewrite", f"not used: {thrown.error}"))
     if turn.question.turns:
         rows.append(("leans on", count(len(turn.question.turns), "earlier turn")))
-    _section("Question", ("", ""), rows)
+    return rows
 
 
-def _gate(trace: Trace) -> None:
+def _gate(trace: Trace) -> list[tuple[str, str]]:
     if not trace.gate:
-        return
+        return []
     score, threshold = trace.gate.get("score", 0.0), trace.gate.get("threshold", 0.0)
     verdict = "passed" if score >= threshold else "not passed"
-    rows = [("score", f"{score:.2f}"), ("needed", f"{threshold:.2f}"), ("verdict", verdict)]
     rest = sorted((name, f"{value:.2f}") for name, value in trace.gate.items() if name not in ("score", "threshold"))
-    _section("Evidence gate: is the question about the page?", ("", ""), [*rows, *rest])
+    return [("score", f"{score:.2f}"), ("needed", f"{threshold:.2f}"), ("verdict", verdict), *rest]
 
 
-def _passage(item: Evidence) -> tuple[str, str, str, str]:
+def _stage(attempt: Attempt, spent: float) -> tuple[str, ...]:
+    time = seconds(spent) if spent else ""
+    return _STAGES[attempt.stage], attempt.outcome, attempt.detail, str(len(attempt.evidence)), time
+
+
+def _passage(attempt: Attempt, item: Evidence) -> tuple[str, ...]:
     text = item.chunk.text
     begins = text if len(text) <= _EXCERPT else f"{text[:_EXCERPT].rstrip()} …"
-    return _STAGES[item.stage], f"{item.score:.2f}", PATH_SEPARATOR.join(item.chunk.path), begins
+    sent = "no" if attempt.outcome in {"nothing new to send", "no passage"} else "yes"
+    return _STAGES[item.stage], f"{item.score:.2f}", sent, PATH_SEPARATOR.join(item.chunk.path), begins
 
 
 def _call(call: ModelCall) -> tuple[str, ...]:
@@ -85,7 +88,7 @@ def _call(call: ModelCall) -> tuple[str, ...]:
     return (
         call.step,
         call.model,
-        call.prompt[:_HASH],
+        f"{call.step}.md, {call.prompt}",
         read,
         f"{call.output_tokens:,}",
         seconds(call.seconds),
@@ -94,7 +97,17 @@ def _call(call: ModelCall) -> tuple[str, ...]:
     )
 
 
-def _section(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    if rows:
-        st.caption(title)
-        st.html(table(head, rows))
+def _messages(number: int, call: ModelCall) -> str:
+    """One call, opened in the browser: each message under its role, then the reply."""
+    told = "".join(_title(message.role) + marked(message.text) for message in call.messages)
+    summary = f"{number}. {html.escape(call.step)}: {count(len(call.messages), 'message')}"
+    reply = _title("reply") + marked(call.reply or "(nothing)")
+    return f'<details class="call"><summary>{summary}</summary>{told}{reply}</details>'
+
+
+def _title(text: str) -> str:
+    return f'<div class="title">{html.escape(text)}</div>'
+
+
+def _section(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    return _title(title) + table(head, rows) if rows else ""
