@@ -18,9 +18,9 @@ from persona.suggestions import suggestions
 from persona.talk import phrases
 from persona.ui import asking, bubbles, pages, state
 from persona.ui.about import badge
-from persona.ui.avatars import avatar
 from persona.ui.guard import guarded
 from persona.ui.model_line import model_line
+from persona.ui.portraits import avatar
 from persona.ui.sidebar import sidebar
 from persona.ui.state import Engine
 from persona.ui.text import count, plain
@@ -90,7 +90,7 @@ def _interview(engine: Engine, person: Person, build: Build, thread: str) -> Non
         on_submit=_typed,
         args=(thread,),
     )
-    portrait = avatar(engine, build)
+    portrait = avatar(engine.lookup.portrait(build.picture), person.title)
     _greeting(person, portrait)
     turns, path = _read(engine, thread)
     trouble = ""
@@ -184,4 +184,4 @@ def _kept(engine: Engine, thread: Thread) -> None:
     st.info("This person is no longer loaded. What was said is kept; load the page again to go on.")
     st.page_link(pages.people(), label="People", icon=":material/group:")
     turns, path = _read(engine, thread.id)
-    _draw(engine, thread.id, turns, path, avatar(engine, None, person.title if person else ""), can_ask=False)
+    _draw(engine, thread.id, turns, path, avatar(None, person.title if person else ""), can_ask=False)
