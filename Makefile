@@ -5,6 +5,7 @@
 # make bench CASES=FILE OUT=FILE [AGAINST=plain,llamaindex]    a turn here and elsewhere; hours with the built-in model
 # make load-bench [PAGE=TITLE]    loading a page beside Chroma's own add
 # make scale                      a full library beside an empty one
+# make measure-app                how long a page takes, and what watching an answer takes of the processor
 PYTHON ?= python3
 EXTRAS ?= builtin
 VENV := .venv
@@ -13,7 +14,7 @@ LOCKS := requirements.lock $(if $(EXTRAS),requirements-$(EXTRAS).lock)
 INSTALLED := $(VENV)/.installed-$(if $(EXTRAS),$(EXTRAS),plain)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: install run test lint bench load-bench scale lock chaos
+.PHONY: install run test lint bench load-bench scale measure-app lock chaos
 
 install: $(INSTALLED)
 
@@ -61,6 +62,9 @@ load-bench: $(VENV)/.installed-dev
 
 scale: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.scale
+
+measure-app: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.bench.app
 
 # New pins, with uv. The build's own needs are pinned too, so that the project installs without fetching anything else.
 COMPILE := uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet

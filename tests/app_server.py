@@ -36,6 +36,11 @@ class AppServer:
             time.sleep(0.1)
         return self
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         try:

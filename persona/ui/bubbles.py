@@ -28,15 +28,18 @@ def said(text: str, doubtful: Sequence[str] = ()) -> str:
     return f'<div class="said">{shown}</div>'
 
 
-def ended(turn: Turn) -> str:
-    """A turn that is over, without what went wrong: the answer and what stands behind it, or what came of it."""
+def ended(turn: Turn, title: str) -> str:
+    """A turn that is over, without what went wrong: the answer and what stands behind it, or what came of it.
+
+    `title` is the page's, which the sources are from.
+    """
     if turn.answer is None:
         part = said(turn.partial) if turn.partial else ""
         return part + _note(_what_became(turn))
     if not turn.answer.found:
         looked = looked_at(turn)
         return "".join((said(turn.answer.text), _note(_reason(turn.answer)), _note(looked) if looked else ""))
-    return said(turn.answer.text, turn.answer.unsupported) + _warning(turn.answer) + sources(turn.answer.sources)
+    return said(turn.answer.text, turn.answer.unsupported) + _warning(turn.answer) + sources(turn.answer.sources, title)
 
 
 def progress(turn: Turn, waited: float) -> str:
@@ -48,9 +51,9 @@ def progress(turn: Turn, waited: float) -> str:
     return f'<ol class="steps" role="status">{done}{now}</ol>{part}'
 
 
-def sources(found: Iterable[Source]) -> str:
+def sources(found: Iterable[Source], title: str) -> str:
     """Each under its number; opened, the passage with what supports the answer marked, and where to read on."""
-    opened = "".join(f"<details><summary>{_heading(one)}</summary>{_passage(one)}</details>" for one in found)
+    opened = "".join(f"<details><summary>{_heading(one)}</summary>{_passage(one, title)}</details>" for one in found)
     return f'<div class="sources"><div class="head">Sources</div>{opened}</div>' if opened else ""
 
 
@@ -87,13 +90,13 @@ def _heading(source: Source) -> str:
     return f"{source.number}. {html.escape(source.section.replace(PATH_SEPARATOR, ' › '))}"
 
 
-def _passage(source: Source) -> str:
+def _passage(source: Source, title: str) -> str:
     why = "Marked: what supports the answer. " if source.supports else "Sent with the question; no sentence is marked. "
-    revision = html.escape(source.revision)
+    page, revision = html.escape(title), html.escape(source.revision)
     if re.match(r"https?://\S", source.url):
         address = html.escape(quote(source.url, safe=":/?#@!$&+,;=%~-._"))
-        label = f"Open this section, as of revision {revision}"
+        label = f"Open this section of {page}, as of revision {revision}"
         where = f'<a href="{address}" target="_blank" rel="noopener noreferrer">{label}</a>'
     else:
-        where = f"From a text on this computer, version {revision}."
+        where = f"From {page}, a text on this computer, version {revision}."
     return f'<div class="passage">{marked(source.text, source.supports)}<div class="about">{why}{where}</div></div>'

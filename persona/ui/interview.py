@@ -103,7 +103,7 @@ def _interview(engine: Engine, person: Person, build: Build, thread: str) -> Non
         trouble = str(error)
     if path:
         st.query_params["thread"] = thread
-    _draw(engine, thread, turns, path, portrait)
+    _draw(engine, person.title, portrait, turns, path)
     _waiting(thread, trouble)
     if not asking.held(thread):
         _offer(engine, person, thread, path)
@@ -133,19 +133,24 @@ def _greeting(person: Person, portrait: str) -> None:
 
 
 def _draw(
-    engine: Engine, thread: str, turns: list[Turn], path: list[Turn], portrait: str, *, can_ask: bool = True
+    engine: Engine, title: str, portrait: str, turns: list[Turn], path: list[Turn], *, can_ask: bool = True
 ) -> None:
     if not path:
         return
-    ratings = {rating.turn: rating for rating in engine.history.ratings(thread)}
-    scene = Scene(engine, portrait, turns, ratings, path[-1].id, can_ask)
+    ratings = {rating.turn: rating for rating in engine.history.ratings(path[-1].thread)}
+    scene = Scene(engine, title, portrait, turns, ratings, path[-1].id, can_ask)
     for turn in path:
         draw(scene, turn)
     later = after(turns, path[-1])
     if later:
         newest = newest_below(turns, path[-1])
         st.caption(f"You go on from here. {count(later, 'later turn')} {'is' if later == 1 else 'are'} kept.")
-        st.button("Back to them", icon=":material/undo:", on_click=engine.history.show, args=(thread, newest.id))
+        st.button("Back to them", icon=":material/undo:", on_click=_show, args=(engine, newest))
+
+
+@guarded
+def _show(engine: Engine, turn: Turn) -> None:
+    engine.history.show(turn.thread, turn.id)
 
 
 def _offer(engine: Engine, person: Person, thread: str, path: Sequence[Turn]) -> None:
@@ -180,8 +185,9 @@ def _waiting(thread: str, trouble: str) -> None:
 def _kept(engine: Engine, thread: Thread) -> None:
     """What was said with somebody who is no longer loaded."""
     person = engine.library.known(thread.person)
-    st.title(plain(person.title if person else "Interview"), anchor=False)
+    title = person.title if person else "Interview"
+    st.title(plain(title), anchor=False)
     st.info("This person is no longer loaded. What was said is kept; load the page again to go on.")
     st.page_link(pages.people(), label="People", icon=":material/group:")
     turns, path = _read(engine, thread.id)
-    _draw(engine, thread.id, turns, path, avatar(None, person.title if person else ""), can_ask=False)
+    _draw(engine, title, avatar(None, title), turns, path, can_ask=False)

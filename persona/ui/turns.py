@@ -30,6 +30,7 @@ class Scene:
     """What the turns of a page share. `turns` are all of the thread; without `can_ask` they can only be read."""
 
     engine: Engine
+    title: str  # of the page
     portrait: str
     turns: Sequence[Turn]
     ratings: Mapping[str, Rating]
@@ -59,7 +60,7 @@ def question(text: str) -> None:
 
 
 def _ended(scene: Scene, turn: Turn) -> None:
-    if body := bubbles.ended(turn):
+    if body := bubbles.ended(turn, scene.title):
         st.html(body)
     if turn.error and turn.answer is None:
         st.error(plain(turn.error), icon=":material/error:")
