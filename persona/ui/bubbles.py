@@ -48,7 +48,7 @@ def progress(turn: Turn, waited: float) -> str:
     done = "".join(f'<li class="done">{html.escape(sentence(step).rstrip("."))}</li>' for step in steps[:-1])
     now = f'<li class="now">{html.escape(sentence(steps[-1]).rstrip("."))} … <span>{seconds(waited)}</span></li>'
     part = said(f"{turn.partial} ▌") if turn.partial else ""
-    return f'<ol class="steps" role="status">{done}{now}</ol>{part}'
+    return f'<ol class="steps">{done}{now}</ol>{part}'
 
 
 def sources(found: Iterable[Source], title: str) -> str:
