@@ -15,6 +15,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -120,7 +121,13 @@ def mediawiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     modules = subprocess.run(["php", "-m"], capture_output=True, text=True, check=True).stdout.split()
     for module in ("pdo_sqlite", "mbstring", "xml", "intl"):
         need(module in modules, f"php has no {module} (Debian's packages php-sqlite3, php-mbstring, php-xml, php-intl)")
-    folder = tmp_path_factory.mktemp("mediawiki")
+    with running(tmp_path_factory.mktemp("mediawiki")) as api:
+        yield api
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[str]:
+    """The wiki set up in an empty folder, while the context lasts."""
     port = _free_port()
     _set_up(folder, port)
     with (folder / "server.log").open("wb") as log:

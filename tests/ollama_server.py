@@ -83,9 +83,12 @@ class OllamaServer(LoopbackServer):
     """Replies to /api/chat come from `replies`, in order; the rest is answered by what is installed and loaded."""
 
     def __init__(
-        self, replies: Iterable[Script] = (), models: Iterable[Installed] = (QWEN3, LLAMA, BGE_M3, MINILM)
+        self,
+        replies: Iterable[Script] = (),
+        models: Iterable[Installed] = (QWEN3, LLAMA, BGE_M3, MINILM),
+        port: int = 0,
     ) -> None:
-        super().__init__(replies)
+        super().__init__(replies, port)
         self.models = {model.name: model for model in models}
         self.library = {model.name: model for model in (QWEN3, LLAMA, BGE_M3, MINILM)}  # what can be pulled
         self.loads: list[tuple[str, int]] = []  # (name, num_ctx) of every load, so a change of num_ctx shows

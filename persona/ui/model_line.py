@@ -27,7 +27,8 @@ def model_line(engine: Engine, offers: bool = True) -> None:
     In a public demo its keeper chooses the model.
     """
     with st.sidebar:
-        st.fragment(_line, run_every=_pace(engine))(engine, _seen(engine), offers)
+        pace = _pace(engine) if offers else None  # one part of a page that looks again is enough
+        st.fragment(_line, run_every=pace)(engine, _seen(engine), offers)
 
 
 def offer(engine: Engine) -> None:

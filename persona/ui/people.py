@@ -79,7 +79,7 @@ def _card(engine: Engine, person: Person, build: Build, threads: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         portrait(engine.lookup.portrait(build.picture), person.title, _FACE)
         with st.container(gap="xxsmall"):
-            st.markdown(f"### {plain(person.title)}")
+            st.subheader(plain(person.title), anchor=False)
             if person.source == "sample":
                 st.badge("Sample", icon=":material/menu_book:", color="green")
     st.text(sentence(build.description))

@@ -248,7 +248,7 @@ class Engine:
         self._check()
 
 
-@st.cache_resource(show_spinner="Opening the library …")
+@st.cache_resource(show_spinner=False)  # a spinner would move all that is drawn after it, in one run only
 def engine() -> Engine:
     """The engine of this process. Raises PersonaError when a setting is wrong or the database cannot be opened."""
     made = Engine(Wiring())
