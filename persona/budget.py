@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from persona.errors import ContextExceeded
 from persona.prompts import Prompt
 from persona.records import Message, ModelCall
+from persona.text import harmless
 
 Values = Mapping[str, str]
 
 
 def fill(prompt: Prompt, values: Values) -> tuple[Message, ...]:
-    """The prompt with those of the values that it has variables for."""
-    return prompt.render({name: value for name, value in values.items() if name in prompt.variables})
+    """The prompt with those of the values that it has variables for, none of which can pass for a part of the prompt."""
+    return prompt.render({name: harmless(value) for name, value in values.items() if name in prompt.variables})
 
 
 def estimate(messages: Sequence[Message]) -> int:

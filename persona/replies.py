@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -26,6 +27,8 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _SENTENCE_END = re.compile(r"[.!?。！？]\s|[。！？]|\n")
+_LONGEST = 20_000  # characters of a reply that are read; what is asked for takes a few hundred
+_MOST_BRACES = 50  # that may open the object
 _HOLD = 80  # characters after which a reply that is no NOT FOUND so far is let through
 _OPENING = " \t\n'\"“‘(*_>-"  # may stand in front of NOT FOUND
 
@@ -33,7 +36,8 @@ _OPENING = " \t\n'\"“‘(*_>-"  # may stand in front of NOT FOUND
 def json_object(text: str) -> dict[str, Any] | None:
     """The first JSON object in the text, whatever stands around it."""
     decoder = json.JSONDecoder()
-    for start in (m.start() for m in re.finditer(r"\{", text)):
+    text = text[:_LONGEST]
+    for start in (m.start() for m in islice(re.finditer(r"\{", text), _MOST_BRACES)):
         try:
             value, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
@@ -47,7 +51,7 @@ def score(value: object) -> int | None:
     """A score from 0 to 10 out of "8/10", "Score: 7", "**6**", "seven", 7 or 7.0; None for anything else."""
     if isinstance(value, bool) or value is None:
         return None
-    text = str(value).strip()
+    text = str(value)[:_LONGEST].strip()
     if _RANGE.search(text):
         return None
     found = [int(n) for n in _SCORE.findall(text)]
@@ -58,7 +62,7 @@ def score(value: object) -> int | None:
 
 def choice(text: str, most: int) -> int | None:
     """A number from 0 to `most`; None for anything else."""
-    value = json_object(text)
+    value, text = json_object(text), text[:_LONGEST]
     given = next(iter(value.values()), None) if value else text
     found = re.findall(r"-?\d+", str(given)) if not isinstance(given, bool) else []
     return int(found[0]) if len(found) == 1 and len(found[0]) < 6 and 0 <= int(found[0]) <= most else None

@@ -22,7 +22,7 @@ from persona.records import PATH_SEPARATOR, ChatRequest, Chunk, Delta, Message, 
 from persona.replies import AnswerStream, choice, json_object, score
 from persona.rewrites import check_rewrite
 from persona.stopping import Stoppable, Stopped
-from persona.text import base_language, harmless
+from persona.text import base_language
 
 VARIABLES: Mapping[Step, frozenset[str]] = {
     "rewrite": frozenset({"name", "conversation", "question"}),
@@ -31,6 +31,7 @@ VARIABLES: Mapping[Step, frozenset[str]] = {
     "answer": frozenset({"name", "evidence", "question", "language"}),
 }
 ANSWER_TOKENS = 160
+_LONGEST = 20 * ANSWER_TOKENS  # characters of an answer
 _WARMER = 0.4
 REWRITE_TOKENS, _CHOICE_TOKENS = 120, 16
 RANK_FROM = 5  # of 10
@@ -99,7 +100,7 @@ class Steps:
 
         def filled(count: int) -> dict[str, str]:
             told = conversation(title, past[len(past) - count :])
-            return {"name": title, "conversation": told, "question": harmless(question)}
+            return {"name": title, "conversation": told, "question": question}
 
         count = fitting(self._prompts["rewrite"], self._rewrite_model.context_window - REWRITE_TOKENS, filled, most)
         recent, values = past[len(past) - count :], filled(count)
@@ -136,8 +137,8 @@ class Steps:
         """The section that should hold the answer; None for none."""
 
         def filled(count: int) -> dict[str, str]:
-            lines = (f"{n}. {harmless(PATH_SEPARATOR.join(path))}" for n, path in enumerate(sections[:count], 1))
-            return {"name": title, "sections": "\n".join(lines), "question": harmless(question)}
+            lines = (f"{n}. {PATH_SEPARATOR.join(path)}" for n, path in enumerate(sections[:count], 1))
+            return {"name": title, "sections": "\n".join(lines), "question": question}
 
         most = len(sections)
         sections = sections[
@@ -161,7 +162,7 @@ class Steps:
 
         def filled(count: int) -> dict[str, str]:
             lines = (f"[{n}] {_shortened(chunk)}" for n, chunk in enumerate(chunks[:count], 1))
-            return {"name": title, "passages": "\n".join(lines), "question": harmless(question)}
+            return {"name": title, "passages": "\n".join(lines), "question": question}
 
         most = len(chunks)
         chunks = chunks[: fitting(self._prompts["rank"], self.model.context_window - 8 * most - 16, filled, most)]
@@ -180,11 +181,11 @@ class Steps:
     ) -> Generator[str, None, None]:
         """The answer's text as it may be shown; `reply` is complete once the iterator has ended or was closed."""
         prompt = self._prompts["answer"]
-        values = {"name": title, "question": harmless(question), "language": language_name(language)}
+        values = {"name": title, "question": question, "language": language_name(language)}
         most, tokens = len(passages), self.model.context_window - ANSWER_TOKENS
 
         def filled(count: int) -> dict[str, str]:
-            return values | {"evidence": "\n\n".join(map(harmless, passages[:count]))}
+            return values | {"evidence": "\n\n".join(passages[:count])}
 
         count = fitting(prompt, tokens, filled, most)
         messages = fill(prompt, filled(count))
@@ -206,9 +207,14 @@ class Steps:
 
             def pieces() -> Iterator[str]:
                 nonlocal usage, cut
+                came = 0
                 for delta in deltas:
                     usage, cut = delta.usage or usage, cut or delta.finish == "length"
                     yield delta.text
+                    came += len(delta.text)
+                    if came > _LONGEST:  # a server that knows no end
+                        cut = True
+                        return
 
             stream = AnswerStream(pieces())
             try:
@@ -259,9 +265,9 @@ def conversation(title: str, turns: Sequence[Turn]) -> str:
     """Numbered turns as the rewriter reads them; answers shortened, refusals as such."""
     lines: list[str] = []
     for n, turn in enumerate(turns, 1):
-        lines.append(f"{n}. Interviewer: {harmless(turn.question.asked)}")
+        lines.append(f"{n}. Interviewer: {_on_one_line(turn.question.asked)}")
         if turn.answer and turn.answer.text:
-            lines.append(f"   {title}: {harmless(_cut(turn.answer.text, _ANSWER_SEEN))}")
+            lines.append(f"   {title}: {_on_one_line(_cut(turn.answer.text, _ANSWER_SEEN))}")
     return "\n".join(lines)
 
 
@@ -319,7 +325,12 @@ def _scores(text: str, chunks: Sequence[Chunk]) -> dict[str, int] | None:
 
 
 def _shortened(chunk: Chunk) -> str:
-    return harmless(f"{PATH_SEPARATOR.join(chunk.path[-1:])}: {_cut(chunk.text, _PASSAGE_SEEN)}").replace("\n", " ")
+    return _on_one_line(f"{PATH_SEPARATOR.join(chunk.path[-1:])}: {_cut(chunk.text, _PASSAGE_SEEN)}")
+
+
+def _on_one_line(text: str) -> str:
+    """Where each line is an item of its own, none can hold another."""
+    return " ".join(text.split())
 
 
 def _cut(text: str, length: int) -> str:

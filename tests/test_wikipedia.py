@@ -408,11 +408,26 @@ def test_a_picture_that_is_none_is_an_error(answer: Answer, says: str) -> None:
         Wikipedia(troubled.api).picture(troubled.api.replace("api.php", "x.png"))
 
 
-def test_a_picture_on_an_unsafe_address_elsewhere_is_not_asked_for() -> None:
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_picture_on_a_host_elsewhere_is_not_asked_for(scheme: str) -> None:
     with wiki_answering(status(200, {"Content-Type": "image/png"}, b"x")) as elsewhere:
-        with pytest.raises(PageError, match="neither the wiki's nor a safe one"):
-            Wikipedia("http://wiki.test/api.php").picture(elsewhere.api)
+        address = elsewhere.api.replace("http", scheme)
+        for api in ("http://wiki.test/api.php", ""):
+            with pytest.raises(PageError, match="neither on the wiki's host nor on Wikimedia's"):
+                Wikipedia(api).picture(address)
+        with pytest.raises(PageError, match="neither on the wiki's host"):
+            Wikipedia("").picture(f"https://upload.wikimedia.org@{address.removeprefix(f'{scheme}://')}")
         assert elsewhere.paths == []
+
+
+def test_a_reply_without_end_is_given_up() -> None:
+    def endless(handler: object) -> None:
+        status(200, {"Content-Length": "900000000"})(handler)  # type: ignore[arg-type]
+        for _ in range(30):
+            handler.wfile.write(b" " * 1_000_000)  # type: ignore[attr-defined]
+
+    with wiki_answering(endless) as troubled, pytest.raises(WikiGarbled, match="is larger than 20 MB"):
+        Wikipedia(troubled.api).fetch("Someone", "en")
 
 
 # --- a wiki in trouble ---

@@ -37,7 +37,7 @@ _SYMBOLS = {
 
 # What stands before and after a full stop without a blank; `_apart` decides.
 _RUN_TOGETHER = re.compile(
-    r"(?P<before>[^\W\d_]{2,}|\d+|[)\]»”\"])(?P<mark>[.!?])(?=(?P<after>[^\W\d_][\w’']*+)(?!\.\w))"
+    r"(?P<before>(?<![^\W\d_])[^\W\d_]{2,}+|(?<!\d)\d++|[)\]»”\"])(?P<mark>[.!?])(?=(?P<after>[^\W\d_][\w’']*+)(?!\.\w))"
 )
 _ADDRESS = re.compile(r"://|^www\.|@|/|\\", re.IGNORECASE)
 # What removed notes and templates leave: marks in brackets, pages cited (`.":54–57`), brackets without content.

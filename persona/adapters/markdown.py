@@ -6,6 +6,7 @@ by sections, the same as for a wiki.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -13,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from persona.adapters.sections import Block, arrange, tidy
@@ -20,6 +22,8 @@ from persona.errors import InputError
 from persona.records import Page, is_language, now
 
 _MOST_BYTES = 5_000_000
+_MOST_SIGNS = 2000  # of markup, in one paragraph
+_SIGNS = re.compile(r"[][!*_`<&~]")
 _FENCE = "---"
 _SAMPLES = Path(__file__).parent.parent / "samples"
 
@@ -128,7 +132,9 @@ def _titled(blocks: list[Block], title: str) -> tuple[str, list[Block]]:
 
 def _blocks(body: str) -> list[Block]:
     """The text before the first heading (level 0, maybe empty), then each heading with its own text."""
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(body)
+    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    reader.core.ruler.before("inline", "bounded", _without_much_markup)
+    tokens = reader.parse(body)
     starts = [(0, 0, "")]
     starts += [
         (number + 3, int(token.tag[1:]), tidy(_inline(tokens[number + 1])).replace("\n", " "))
@@ -140,6 +146,13 @@ def _blocks(body: str) -> list[Block]:
         Block(level, title, _text(tokens[start : following - 3]))
         for (start, level, title), (following, _, _) in pairwise(starts + ends)
     ]
+
+
+def _without_much_markup(state: StateCore) -> None:
+    """A paragraph of thousands of signs is no prose, and its reading would take hours: they are blanks."""
+    for token in state.tokens:
+        if token.type in ("inline", "html_block") and len(_SIGNS.findall(token.content)) > _MOST_SIGNS:
+            token.content = _SIGNS.sub(" ", token.content)
 
 
 def _text(tokens: Iterable[Token]) -> str:

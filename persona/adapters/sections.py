@@ -98,6 +98,6 @@ def is_reference_matter(heading: str) -> bool:
 
 def tidy(text: str) -> str:
     """Plain spaces, nothing invisible, one paragraph a line."""
-    visible = re.sub("[\u00ad\u200b\u200e\u200f\u2060\ufeff]", "", text)
+    visible = re.sub("[\u00ad\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]", "", text)
     lines = (" ".join(line.split()) for line in visible.splitlines())
     return "\n".join(line for line in lines if line)

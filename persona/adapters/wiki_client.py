@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import httpx
 import wikipediaapi
@@ -23,6 +23,8 @@ from persona.errors import InputError, PageError, WikiBusy, WikiGarbled, WikiUnr
 
 USER_AGENT = "persona (lets its reader interview a page; asks for one page at a time)"
 _LOOKED_FOR = ("titles", "page", "pssearch", "srsearch", "gpssearch", "gsrsearch")
+_MOST_BYTES = 20_000_000  # of a reply; a long article takes one
+_TOO_LARGE = f"is larger than {_MOST_BYTES // 1_000_000} MB"
 _BUSY_CODES = frozenset({"ratelimited", "maxlag", "too-many-requests"})
 
 
@@ -211,7 +213,7 @@ class WikiClient:
     def _unreachable(self, cause: BaseException | None) -> PageError:
         reason = str(cause or "").lower()
         if isinstance(cause, httpx.DecodingError):
-            return self._garbled("cannot be decoded")
+            return self._garbled(_TOO_LARGE if _TOO_LARGE.lower() in reason else "cannot be decoded")
         if not isinstance(cause, httpx.ConnectError):
             return WikiUnreachable(f"The wiki at {self._address} broke the connection off. Try again.")
         if "refused" in reason:
@@ -249,6 +251,24 @@ def direct() -> httpx.HTTPTransport:
     return httpx.HTTPTransport(verify=_certificates(), retries=1)
 
 
+class _Bounded(httpx.SyncByteStream):
+    """A reply's bytes, as long as there are not too many."""
+
+    def __init__(self, stream: httpx.SyncByteStream | httpx.AsyncByteStream) -> None:
+        self._stream = cast("httpx.SyncByteStream", stream)
+
+    def __iter__(self) -> Iterator[bytes]:
+        came = 0
+        for piece in self._stream:
+            came += len(piece)
+            if came > _MOST_BYTES:
+                raise httpx.DecodingError(_TOO_LARGE)
+            yield piece
+
+    def close(self) -> None:
+        self._stream.close()
+
+
 class _Transport(httpx.BaseTransport):
     """Sends every request to one address, since the package knows Wikipedia's only."""
 
@@ -259,7 +279,9 @@ class _Transport(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.url = self._address.copy_with(query=request.url.query)
         request.headers["Host"] = self._address.netloc.decode("ascii")
-        return self._inner.handle_request(request)
+        reply = self._inner.handle_request(request)
+        reply.stream = _Bounded(reply.stream)
+        return reply
 
     def close(self) -> None:
         self._inner.close()

@@ -16,6 +16,7 @@ from persona.records import Suggestion
 
 PICTURE_WIDTH = 250  # pixels; one of the widths that Wikimedia keeps ready
 _MOST = 8
+_COMMONS = "https://upload.wikimedia.org/"
 _MOST_BYTES = 3_000_000  # of a picture
 _ABOUT: dict[str, str | int] = {
     "prop": "description|pageimages|pageprops",
@@ -52,9 +53,11 @@ def _suggestion(entry: Entry) -> Suggestion:
 
 
 def read_picture(address: str, api: str, timeout: float) -> bytes:
-    """The bytes of a picture, from the wiki's own host or over https from another. Raises PageError."""
-    if not (address.startswith("https://") or (api and urlsplit(address).netloc == urlsplit(api).netloc)):
-        raise PageError(f"The picture at {address} is not fetched: its address is neither the wiki's nor a safe one.")
+    """The bytes of a picture, from the wiki's own host or from where all of Wikimedia's pictures are. Raises PageError."""
+    if not (address.startswith(_COMMONS) or (api and urlsplit(address).netloc == urlsplit(api).netloc)):
+        raise PageError(
+            f"The picture at {address} is not fetched: it is neither on the wiki's host nor on Wikimedia's."
+        )
     with logged("wiki", "picture", address=address):
         try:
             with (

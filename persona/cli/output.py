@@ -12,15 +12,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
-from unicodedata import category
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
 from rich.text import Text
 
+from persona.text import storable
+
 _SPEED_OVER = 3600.0  # seconds; the time left is told from steps that may take half a minute each
-_REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they make text read as another
 
 
 class _Console(Console):
@@ -46,7 +46,7 @@ def interactive() -> bool:
 
 def safe(text: str) -> str:
     """The text without control characters, lone surrogates and what reorders a line; newlines and tabs stay."""
-    return "".join(c for c in text if c in "\n\t" or (category(c) not in {"Cc", "Cs"} and c not in _REORDERING))
+    return storable(text)
 
 
 def line(text: str) -> str:
