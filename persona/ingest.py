@@ -146,7 +146,8 @@ class Ingest:
         self._library.begin(build.id)
         groups = [_pieces(chunk, page.language, page.title) for chunk in chunks]
         new = [i for i, chunk in enumerate(chunks) if len(known.get(chunk.sha, ())) != len(groups[i])]
-        todo = [piece for i in new for piece in groups[i]]
+        # longest first: texts of like length go through the embedder together, and the rest goes ever faster
+        todo = sorted((p for i in new for p in groups[i]), key=lambda p: self._embedder.count(p.text), reverse=True)
         made: dict[str, Vectors] = {}
         for start in range(0, len(todo), _STEP):
             part = todo[start : start + _STEP]

@@ -39,7 +39,7 @@ from persona.steps import Steps
 from persona.stopping import Stopped
 from persona.talk import needs_no_model
 from persona.text import is_blank, storable
-from persona.turn import TurnRun
+from persona.turn import TurnRun, lead
 
 LONGEST_QUESTION = 2000  # characters
 _OTHER_ANSWER = 0.8  # temperature of another answer to the same question: at none it would be the same one
@@ -183,6 +183,19 @@ class Interview:
         """Whether the same was asked at the same place: then another answer is wanted."""
         others = (other for other in self._history.turns(turn.thread) if other.parent == turn.parent)
         return any(other.question.asked == turn.question.asked and other.answer for other in others)
+
+    def warm(self, person: str, model: bool) -> None:
+        """Make ready what the first question to a person would else wait for: page, vectors, and with `model` its prompt.
+
+        Raises PersonaError; nothing is stored.
+        """
+        subject = self.subject(person)
+        found = subject.searcher.search("Who are you?")
+        _ = found.features, found.candidates  # the n-grams are made ready, too
+        if model:
+            front = [chunk.text for chunk in lead(subject.searcher.index)]
+            self._steps.warm(subject.person.title, subject.person.language, front)
+        subject.searcher.warm()
 
     def subject(self, person: str) -> Subject:
         """Everything that a turn needs to know of a person. Raises InputError, IndexMismatch."""

@@ -44,6 +44,11 @@ class LateInteraction:
             dtype=np.float32,
         )
 
+    def meet(self, index: PageIndex) -> None:
+        """Make the vectors of all passages of a page, some 20 a second, before anybody waits for them."""
+        for chunk in index.chunks[:_KEPT]:
+            self._passage(with_life_dates(chunk, index.language))
+
     def _embed(self, text: str) -> Vectors:
         return np.asarray(self._embedder.embed_tokens(text)[1], dtype=np.float16)
 

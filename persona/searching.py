@@ -110,6 +110,11 @@ class Searcher:
         """What the gate looks at."""
         return self.search(question).features
 
+    def warm(self) -> None:
+        """Make what the page's first questions would else have to wait for."""
+        if self._late:
+            self._late.meet(self.index)
+
     def within(self, question: str, path: tuple[str, ...], limit: int) -> list[Candidate]:
         """The nearest by vector in a section and its subsections."""
         title, language = self.index.title, self.index.language

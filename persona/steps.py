@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from persona.budget import check, dropped, fill, fitting
+from persona.budget import check, dropped, estimate, fill, fitting
 from persona.errors import ModelError, ModelGarbled
 from persona.ports import ChatModel
 from persona.prompts import Prompt
@@ -196,6 +196,17 @@ class Steps:
             if reply.call and reply.call.reply.strip():
                 return
         raise ModelGarbled("The model gave an empty reply twice. Ask again, or choose another model (PERSONA_MODEL).")
+
+    def warm(self, title: str, language: str, lead: Sequence[str]) -> None:
+        """Have the server load its model and read the front that all answers on this page share.
+
+        One token is asked for and thrown away; what was read stays in the server's prompt cache.
+        """
+        evidence = "\n\n".join(map(harmless, lead))
+        values = {"name": title, "question": "", "language": language_name(language), "evidence": evidence}
+        messages = fill(self._prompts["answer"], values)
+        if estimate(messages) <= self.model.context_window - ANSWER_TOKENS:
+            _drain(self.model.chat(ChatRequest(messages, 1)))
 
     def _stream(self, prompt: Prompt, messages: tuple[Message, ...], reply: Reply, attempt: int) -> Iterator[str]:
         began = time.monotonic()

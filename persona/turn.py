@@ -69,7 +69,7 @@ class TurnRun:
         self._timings: dict[str, float] = {}
         self._windows: Mapping[str, float] = {}
         self._tried: set[tuple[str, str]] = set()  # chunk and text that were sent and gave no answer
-        self._lead = _lead(subject.searcher.index)
+        self._lead = lead(subject.searcher.index)
         self._english = base_language(self._person.language) == "en"
         self._began = time.monotonic()
 
@@ -312,7 +312,7 @@ class TurnRun:
             self._timings[part] = self._timings.get(part, 0.0) + time.monotonic() - began
 
 
-def _lead(index: PageIndex) -> tuple[Chunk, ...]:
+def lead(index: PageIndex) -> tuple[Chunk, ...]:
     """The Introduction's first chunks, as many as are worth their place in every prompt."""
     kept: list[Chunk] = []
     for chunk in index.chunks:

@@ -60,6 +60,13 @@ def test_what_is_embedded_carries_title_and_path_and_windows_are_two_sentences(p
     assert "She died in 1902." in embedded
 
 
+def test_texts_are_embedded_by_their_length_the_longest_first(place):
+    place.load(long_page())
+    lengths = [place.embedder.count(text) for text in place.embedder.embedded]
+    assert len(lengths) > 64  # more than one step
+    assert lengths == sorted(lengths, reverse=True)
+
+
 def test_vectors_can_be_searched_by_kind_and_section(place):
     loaded = place.load(ada())
     vector = place.embedder.embed(["She mended it. A ship was saved."])[0]

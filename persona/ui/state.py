@@ -33,7 +33,9 @@ PUBLIC = (
     "On your own computer you can load anyone."
 )
 _SEEN = 5.0  # seconds between two notes of who is here
-_CLIENTS = {"ollama": "llama_index.llms.ollama", "openai": "llama_index.llms.openai_like"}
+_OPENAI = ("llama_index.llms.openai_like", "openai.resources.chat.completions")  # the second is half of the time
+_CLIENTS = {"ollama": ("llama_index.llms.ollama",), "openai": _OPENAI}
+_LOCAL = frozenset({"builtin", "ollama"})  # servers that are warmed: a call elsewhere may cost money
 _UNDONE = timedelta(days=1)  # for which a deleted thread can be brought back
 FRESH = 15.0  # seconds for which what a model server said is repeated
 _log = logging.getLogger(__name__)
@@ -52,6 +54,9 @@ class Engine:
         self._checking = threading.Lock()
         self.library, self._history = wiring.library, wiring.history
         self.jobs = Jobs()
+        self._warming = False
+        self._ready_to_greet = threading.Event()
+        self._greeted: set[tuple[str, str, str]] = set()
 
     @property
     def runner(self) -> Runner:
@@ -162,6 +167,7 @@ class Engine:
 
     def warm(self) -> None:
         """Make what is slow to make, in the background; the samples too where nobody is there to interview."""
+        self._warming = True
         self._history.abandon()
         self._history.purge(_UNDONE)
         if not self.library.people():
@@ -218,12 +224,38 @@ class Engine:
             _ = self.runner
             # both take seconds, which the first question should not wait for; it needs them in this order
             self._search_once()
-            import_module(_CLIENTS.get(self._wiring.kind, _CLIENTS["openai"]))
+            for module in _CLIENTS.get(self._wiring.kind, _OPENAI):
+                import_module(module)
             self._warm_builtin()
         except PersonaError as error:
             _log.warning("not all could be made ready: %s", error)
         except Exception:
             _log.exception("not all could be made ready")
+        finally:
+            self._ready_to_greet.set()
+
+    def greet(self, person: Person) -> None:
+        """While the greeting is read, make ready what the first question will need; once for each page and model.
+
+        Not in a public demo, where others may be waiting for the model.
+        """
+        settings = self.settings
+        key = (person.build, settings.llm, settings.model)
+        if not settings.public and self._warming and key not in self._greeted:
+            self._greeted.add(key)
+            threading.Thread(target=self._greet, args=(person.id,), name="greet", daemon=True).start()
+
+    def _greet(self, person: str) -> None:
+        self._ready_to_greet.wait()
+        try:
+            answers = self._health.answers if self._health else None
+            ready = bool(answers and answers.ready and answers.kind in _LOCAL)
+            asked = bool(self._runner and self._runner.running())  # then the question itself does it
+            self._wiring.interview.warm(person, model=ready and not asked)
+        except PersonaError as error:
+            _log.warning("the first question will have to wait: %s", error)
+        except Exception:
+            _log.exception("the first question will have to wait")
 
     def _search_once(self) -> None:
         """Load the embedder, open the vectors and index the page that is likeliest to be asked."""

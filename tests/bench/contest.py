@@ -17,6 +17,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import openai.resources.chat.completions  # noqa: F401 - the client makes its types at its first call: no turn is to pay that
+
 from persona.adapters.builtin import BuiltinServer
 from persona.adapters.openai_server import OpenAIServerModel
 from persona.cases import Case
