@@ -17,7 +17,7 @@ from persona.cases import Case
 from persona.records import ChatRequest, Message, Page
 from persona.wiring import Wiring
 from tests.bench import __main__ as command
-from tests.bench import contest, report
+from tests.bench import contest, loading, report
 from tests.bench.contender import Pages
 from tests.bench.engine import Engine
 from tests.bench.meter import Meter
@@ -324,6 +324,26 @@ def test_a_file_that_is_no_report_is_not_overwritten(
     assert run() == 1
     assert "Name another OUT" in capsys.readouterr().err
     assert "salt" in (tmp_path / "out.json").read_text()
+
+
+# --- loading ---
+
+
+def test_loading_is_timed_beside_chroma_s_own_add_of_the_same_texts(tmp_path: Path):
+    sections = {
+        "Introduction": "Edda Quill was a diver from Harn.",
+        "Youth": "Her mother Ilse kept bees. Her father ground barley.",
+    }
+    compared = loading.compared(page("Edda Quill", sections), tmp_path)
+    assert (compared["passages"], compared["texts"]) == (2, 4)  # each passage has one window
+    assert compared["embedded_again"] == 1  # the section that was edited
+    assert min(compared["load"], compared["chroma"], compared["chroma_passages"], compared["reload"]) > 0
+
+
+def test_chroma_is_given_our_model_and_makes_the_same_vectors(tmp_path: Path, minilm: MiniLM):
+    text = "Her father Bram ground barley, and her mother Ilse kept bees."
+    (theirs,) = loading._own_function(tmp_path)([text])
+    assert theirs @ minilm.embed([text])[0] > 0.99
 
 
 def test_limits_are_read() -> None:
