@@ -21,8 +21,9 @@ from persona.prompts import Prompt, load_prompt
 from persona.records import ChatRequest, ModelCall, Turn, Usage
 from persona.replies import json_object
 from persona.rewrites import names_and_numbers, plain_words
-from persona.steps import REWRITE_TOKENS, Steps, conversation
+from persona.steps import REWRITE_TOKENS, Steps
 from persona.text import content_words, harmless, unaccented
+from persona.told import conversation
 
 _AS_YOU = {
     "your": "you", "yours": "you", "yourself": "you", "is": "are", "was": "were", "does": "do", "has": "have",

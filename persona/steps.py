@@ -22,7 +22,7 @@ from persona.records import PATH_SEPARATOR, ChatRequest, Chunk, Delta, Message, 
 from persona.replies import AnswerStream, choice, json_object, score
 from persona.rewrites import check_rewrite
 from persona.stopping import Stoppable, Stopped
-from persona.text import base_language
+from persona.told import conversation, language_name, passage
 
 VARIABLES: Mapping[Step, frozenset[str]] = {
     "rewrite": frozenset({"name", "conversation", "question"}),
@@ -36,14 +36,7 @@ _WARMER = 0.4
 REWRITE_TOKENS, _CHOICE_TOKENS = 120, 16
 RANK_FROM = 5  # of 10
 _REMEMBERED = 6  # turns that the rewriter sees
-_ANSWER_SEEN = 300  # characters of each answer that it sees
-_PASSAGE_SEEN = 320  # characters of each passage that the ranking sees
 _STOP = ("\nQuestion:", "\nPassages", "\nInterviewer:")
-_LANGUAGES = {
-    "en": "English", "de": "German", "fr": "French", "es": "Spanish", "zh": "Chinese", "ja": "Japanese",
-    "it": "Italian", "pt": "Portuguese", "nl": "Dutch", "ru": "Russian", "pl": "Polish", "sv": "Swedish", "ko": "Korean",
-    "ar": "Arabic", "cs": "Czech", "tr": "Turkish", "uk": "Ukrainian", "fi": "Finnish", "da": "Danish", "no": "Norwegian",
-}  # fmt: skip
 
 T = TypeVar("T")
 
@@ -161,7 +154,7 @@ class Steps:
         """Scores from 0 to 10 by chunk id, all in one call; a chunk without a readable score is left out."""
 
         def filled(count: int) -> dict[str, str]:
-            lines = (f"[{n}] {_shortened(chunk)}" for n, chunk in enumerate(chunks[:count], 1))
+            lines = (f"[{n}] {passage(chunk)}" for n, chunk in enumerate(chunks[:count], 1))
             return {"name": title, "passages": "\n".join(lines), "question": question}
 
         most = len(chunks)
@@ -272,21 +265,6 @@ class Steps:
         return value, call("" if value is not None else "the reply could not be used")
 
 
-def conversation(title: str, turns: Sequence[Turn]) -> str:
-    """Numbered turns as the rewriter reads them; answers shortened, refusals as such."""
-    lines: list[str] = []
-    for n, turn in enumerate(turns, 1):
-        lines.append(f"{n}. Interviewer: {_on_one_line(turn.question.asked)}")
-        if turn.answer and turn.answer.text:
-            lines.append(f"   {title}: {_on_one_line(_cut(turn.answer.text, _ANSWER_SEEN))}")
-    return "\n".join(lines)
-
-
-def language_name(code: str) -> str:
-    """What the prompt calls a language."""
-    return _LANGUAGES.get(base_language(code), f"the language with the code “{code}”")
-
-
 def _drain(deltas: Iterator[Delta]) -> tuple[str, Usage]:
     text, usage = "", Usage()
     for delta in deltas:
@@ -333,19 +311,6 @@ def _scores(text: str, chunks: Sequence[Chunk]) -> dict[str, int] | None:
     read = {str(key).strip(" []"): score(given) for key, given in pairs}
     found = {chunk.id: read[str(n)] for n, chunk in enumerate(chunks, 1) if read.get(str(n)) is not None}
     return cast("dict[str, int]", found) or None
-
-
-def _shortened(chunk: Chunk) -> str:
-    return _on_one_line(f"{PATH_SEPARATOR.join(chunk.path[-1:])}: {_cut(chunk.text, _PASSAGE_SEEN)}")
-
-
-def _on_one_line(text: str) -> str:
-    """Where each line is an item of its own, none can hold another."""
-    return " ".join(text.split())
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[:length].rsplit(" ", 1)[0] + " …"
 
 
 def _list(value: object) -> list[object]:

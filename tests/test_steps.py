@@ -9,7 +9,8 @@ from persona.errors import ContextExceeded, ModelGarbled, ModelUnreachable
 from persona.prompts import load_prompts
 from persona.records import Answer, ChatRequest, Chunk, Message, Question, Turn, Usage, new_id, now
 from persona.settings import Settings
-from persona.steps import VARIABLES, Reply, Steps, conversation, language_name
+from persona.steps import VARIABLES, Reply, Steps
+from persona.told import conversation, language_name
 from tests.scripted import Reply as Scripted
 from tests.scripted import ScriptedModel
 

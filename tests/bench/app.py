@@ -54,11 +54,18 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         home = Path(folder)
         thread = prepare(home)
-        figures = {"turns": TURNS, **rerun(home, thread), **in_browser(home, thread)}
-    for name, value in figures.items():
-        sys.stdout.write(f"{name:32} {value}\n")
+        figures = {"turns": TURNS}
+        for name, value in (*rerun(home, thread), *in_browser(home, thread)):
+            figures[name] = value
     sys.stdout.write(json.dumps(figures) + "\n")
     return 0
+
+
+def told(name: str, value: float) -> tuple[str, float]:
+    """A figure, printed as soon as it is there."""
+    sys.stdout.write(f"{name:32} {value:.3f}\n")
+    sys.stdout.flush()
+    return name, round(value, 3)
 
 
 def prepare(home: Path) -> str:
@@ -82,7 +89,7 @@ def prepare(home: Path) -> str:
     return str(thread)
 
 
-def rerun(home: Path, thread: str) -> dict[str, float]:
+def rerun(home: Path, thread: str) -> list[tuple[str, float]]:
     """The script's time for that thread, when it was drawn before."""
     model = ScriptedModel()
     wiring = Wiring(Settings(home=home), model=model, rewrite_model=model, kind="openai")
@@ -95,27 +102,24 @@ def rerun(home: Path, thread: str) -> dict[str, float]:
     if page.error or len(page.chat_message) < 2 * TURNS:
         raise SystemExit(f"The thread was not drawn: {[error.value for error in page.error]}")
     wiring.database.close()
-    return {
-        "rerun_seconds": round(median(wall for wall, _ in took), 3),
-        "rerun_processor_seconds": round(median(spent for _, spent in took), 3),
-    }
+    return [
+        told("rerun_seconds", median(wall for wall, _ in took)),
+        told("rerun_processor_seconds", median(spent for _, spent in took)),
+    ]
 
 
-def in_browser(home: Path, thread: str) -> dict[str, float]:
+def in_browser(home: Path, thread: str) -> list[tuple[str, float]]:
     """What a visitor waits for, and what watching costs."""
     with OpenAIStyleServer(models=(MODEL,)) as model, chromium() as browser:
         settings = {"PERSONA_LLM": "openai", "PERSONA_OPENAI_URL": model.url, "PERSONA_MODEL": MODEL}
         with AppServer(home / "log.txt", PERSONA_HOME=str(home), **settings) as server:
-            drawn(browser, f"{server.url}/interview", new_is_drawn)  # from here on it is warm
-            new = [drawn(browser, f"{server.url}/interview", new_is_drawn) for _ in range(LOADS)]
-            address = f"{server.url}/interview?thread={thread}"
-            long = [drawn(browser, address, thread_is_drawn) for _ in range(LOADS)]
-            model.replies.append(WireReply(ANSWER, seconds=3 * WATCHED))
-            return {
-                "new_page_seconds": round(median(new), 2),
-                "thread_page_seconds": round(median(long), 2),
-                **watching(browser, server),
-            }
+            address = f"{server.url}/interview"
+            drawn(browser, address, new_is_drawn)  # from here on it is warm
+            new = [drawn(browser, address, new_is_drawn) for _ in range(LOADS)]
+            figures = [told("new_page_seconds", median(new))]
+            long = [drawn(browser, f"{address}?thread={thread}", thread_is_drawn) for _ in range(LOADS)]
+            figures.append(told("thread_page_seconds", median(long)))
+            return figures + watching(browser, server, model)
 
 
 def drawn(browser: Browser, address: str, is_drawn: Callable[[Page], None]) -> float:
@@ -140,19 +144,21 @@ def thread_is_drawn(page: Page) -> None:
     page.locator(".sources").nth(TURNS - 1).wait_for(timeout=600_000)
 
 
-def watching(browser: Browser, server: AppServer) -> dict[str, float]:
+def watching(browser: Browser, server: AppServer, model: OpenAIStyleServer) -> list[tuple[str, float]]:
     """The share of one processor that the app takes with a page open: at rest, and while a turn waits for its model."""
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{server.url}/interview")
     new_is_drawn(page)
-    rest = share(server)
+    figures = [told("at_rest_share", share(server))]
+    model.replies.append(WireReply(ANSWER, seconds=3 * WATCHED))
     page.get_by_test_id("stChatInputTextArea").fill(QUESTION)
     page.keyboard.press("Enter")
-    page.get_by_text("Answering").wait_for(timeout=600_000)
-    busy = share(server)
+    while not model.chats:
+        page.wait_for_timeout(200)
+    figures.append(told("watching_share", share(server)))
     context.close()
-    return {"at_rest_share": rest, "watching_share": busy}
+    return figures
 
 
 def share(server: AppServer) -> float:
