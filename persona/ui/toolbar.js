@@ -1,4 +1,4 @@
-// The row of small buttons under a turn. `data` says which there are and how they look; a click tells Python which.
+// The row of small buttons under a turn. `data` says, as JSON, which there are and how they look; a click tells Python which.
 const ICONS = {
   previous: "M15 5l-7 7 7 7",
   next: "M9 5l7 7-7 7",
@@ -42,17 +42,18 @@ async function copy(text, at) {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const bar = parentElement.querySelector(".bar");
-  const parts = data.actions.map(({ name, label, pressed, disabled }) => {
+  const { actions, text, place } = JSON.parse(data);
+  const parts = actions.map(({ name, label, pressed, disabled }) => {
     const made = button(name, label);
     made.disabled = Boolean(disabled);
     if (pressed !== undefined) made.setAttribute("aria-pressed", String(pressed));
-    made.onclick = () => (name === "copy" ? copy(data.text, made) : setTriggerValue("action", name));
+    made.onclick = () => (name === "copy" ? copy(text, made) : setTriggerValue("action", name));
     return made;
   });
-  if (data.place) {
-    const place = document.createElement("span");
-    place.textContent = data.place;
-    parts.splice(1, 0, place);
+  if (place) {
+    const shown = document.createElement("span");
+    shown.textContent = place;
+    parts.splice(1, 0, shown);
   }
   bar.replaceChildren(...parts);
 }

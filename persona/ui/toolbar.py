@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -33,7 +34,9 @@ def toolbar(key: str, tools: list[Tool], text: str, place: str, clicked: Callabl
             clicked(action)
 
     actions = [{name: value for name, value in asdict(tool).items() if value is not None} for tool in tools]
-    _component()(data={"actions": actions, "text": text, "place": place}, key=key, on_action_change=told)
+    # as a text, since streamlit looks through everything else for tables, which takes longer than all the rest
+    data = json.dumps({"actions": actions, "text": text, "place": place})
+    _component()(data=data, key=key, on_action_change=told)
 
 
 @cache
