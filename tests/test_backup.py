@@ -7,16 +7,21 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import func, select
 
 from persona.adapters.backup import SAVED
+from persona.adapters.database import Database
 from persona.adapters.migrations import HEAD
-from persona.adapters.tables import metadata
+from persona.adapters.tables import metadata, threads
 from persona.errors import StoreError
 from persona.records import Question, Turn, new_id, now
 from tests.cli_fixture import PAID, PAID_ANSWER, Line, line, run, wired
+from tests.postgres_server import PostgresServer
+from tests.test_database import a_turn, load
 
 __all__ = ["line"]
 NOT_SAVED = {"tickets"}  # what is true only while processes run
@@ -241,3 +246,39 @@ def test_who_was_deleted_stays_readable_through_backup_and_restore(asked: Line) 
 
 def test_every_table_is_saved_or_is_known_not_to_be() -> None:
     assert {table.name for table in metadata.tables.values()} == {table.name for table in SAVED} | NOT_SAVED
+
+
+# --- a server's database ---
+
+
+def test_a_server_s_database_is_saved_and_restored_here_and_there(postgres: PostgresServer, tmp_path: Path) -> None:
+    server = Database(postgres.database())
+    person, build = load(server)
+    first = server.add(a_turn(server.start(person.id)))
+    server.finish(replace(first, state="done"))
+    second = server.add(a_turn(server.start(person.id)))
+    contents = server.back_up(tmp_path / "saved.backup")
+    assert (contents.people, contents.threads, contents.turns) == (1, 2, 2)
+    for url in (f"sqlite:///{tmp_path / 'persona.db'}", postgres.database()):
+        other = Database(url)
+        assert other.replace_by(tmp_path / "saved.backup") == contents
+        assert other.people() == [person]
+        assert other.chunks(build.id) == server.chunks(build.id)
+        assert other.turn(first.id) == server.turn(first.id)
+        ended = other.turn(second.id)
+        assert ended
+        assert ended.state == "interrupted"
+        assert other.replace_by(tmp_path / "saved.backup") == contents, "over what is there, too"
+        other.close()
+    server.close()
+
+
+def test_a_server_s_database_is_read_as_of_one_moment(postgres: PostgresServer) -> None:
+    """Else a backup made while others write could hold a turn without its thread."""
+    database = Database(postgres.database())
+    person, _ = load(database)
+    with database._reading() as connection:
+        before = connection.execute(select(func.count()).select_from(threads)).scalar()
+        database.start(person.id)
+        assert connection.execute(select(func.count()).select_from(threads)).scalar() == before
+    database.close()

@@ -35,11 +35,14 @@ class Connections:
             self._engine = sqlite.open_sqlite(self._url) if self._sqlite else create_engine(self._url)
             self._bring_up_to_date()
         self._writing = self._engine.execution_options(writes=True)
+        # a transaction of SQLite sees one moment anyway, that of a server unless told otherwise one moment a statement
+        one_moment = {} if self._sqlite else {"isolation_level": "REPEATABLE READ"}
+        self._reading = self._engine.execution_options(**one_moment)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection whose statements all see the same moment."""
-        with self._translated(), self._engine.connect() as connection:
+        with self._translated(), self._reading.connect() as connection:
             yield connection
 
     @contextmanager
