@@ -195,7 +195,7 @@ class Steps:
 
         One token is asked for and thrown away; what was read stays in the server's prompt cache.
         """
-        evidence = "\n\n".join(map(harmless, lead))
+        evidence = "\n\n".join(lead)
         values = {"name": title, "question": "", "language": language_name(language), "evidence": evidence}
         messages = fill(self._prompts["answer"], values)
         if estimate(messages) <= self.model.context_window - ANSWER_TOKENS:

@@ -21,7 +21,8 @@ from tests.chaos_work import Found, Promises, answer, check_in_child, work
 from tests.loopback import WireReply
 from tests.openai_style import OpenAIStyleServer
 
-LONGEST = 1.6  # seconds that a worker lives; it opens, loads a page and answers some questions in that time
+LONGEST = 1.5  # seconds that a worker lives; it loads some pages and answers some questions in that time
+AT_WORK = 0.85  # of the kills come when the folder is open; the others may meet its opening
 FRESH = 12  # kills after which a new data folder is begun, so that its making is met too
 PATIENCE = 120.0  # seconds for a check
 
@@ -75,8 +76,9 @@ def _one_folder(home: Path, model: Model, dice: random.Random, figures: Figures,
     promises = Promises()
     found = Found()
     for _ in range(kills):
-        seconds = dice.random() ** 2 * LONGEST  # the beginning is short and delicate: more often early than late
-        during, failed = _kill_one(home, model.url, dice.randrange(1 << 30), seconds, promises)
+        seconds = dice.random() * LONGEST
+        opened = dice.random() < AT_WORK
+        during, failed = _kill_one(home, model.url, dice.randrange(1 << 30), opened, seconds, promises)
         found = _checked(home, model.url, promises)
         found.by_hand += failed
         figures.kills += 1
@@ -93,13 +95,20 @@ def _one_folder(home: Path, model: Model, dice: random.Random, figures: Figures,
     figures.left_over += found.left_over
 
 
-def _kill_one(home: Path, url: str, seed: int, seconds: float, promises: Promises) -> tuple[str, list[str]]:
-    """Start a worker, kill it after so many seconds, and add what it promised; what was under way, and what failed."""
+def _kill_one(
+    home: Path, url: str, seed: int, opened: bool, seconds: float, promises: Promises
+) -> tuple[str, list[str]]:
+    """Start a worker, kill it so many seconds after it started, or has opened its folder, and add what it promised.
+
+    What was under way, and what failed.
+    """
     mine, its = _processes.Pipe(duplex=False)
     worker = _processes.Process(target=work, args=(home, url, seed, its))
     worker.start()
     its.close()
     notes = [mine.recv()]  # it opens
+    if opened and mine.poll(PATIENCE):
+        notes.append(mine.recv())
     time.sleep(seconds)
     worker.kill()
     worker.join()
