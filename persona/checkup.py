@@ -20,10 +20,7 @@ from persona.wiring import Wiring
 
 _ROOM = 200e6  # bytes on the disk below which it is time to make room
 _WIKI_SECONDS = 4.0
-_SMALLER_CACHE = (
-    "Start Ollama with OLLAMA_FLASH_ATTENTION=1 and OLLAMA_KV_CACHE_TYPE=q8_0, which halves the cache, "
-    "or set PERSONA_CONTEXT_WINDOW lower."
-)
+_Q8 = 17 / 32  # of the cache at 16 bit: 8 bits a value, and a scale for each 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +109,21 @@ def _fit(wiring: Wiring) -> Check:
     """Whether the model and its cache fit a card of 8 GB, by calculation, or where they are now."""
     found = fit(wiring.ollama_status(), wiring.settings.context_window)
     details = {"weights_bytes": found.weights, "cache_bytes": found.cache, "needed_bytes": found.needed}
-    details |= {"context_window": found.window, "room_bytes": ROOM}
+    details |= {"context_window": found.window, "room_bytes": ROOM, "q8_cache_bytes": int(found.cache * _Q8)}
+    smaller = _smaller_cache(found.cache)
     if found.fits:
-        room = f"For more room: {_SMALLER_CACHE}"
+        room = f"For more room: {smaller}"
         return Check("fit on the card", "ok", f"{found.words}: it fits a card of 8 GB", room, details)
     lighter = instead([one for one in wiring.there() if one.model != found.model], found.window)
-    remedy = f"Set PERSONA_MODEL={lighter}, which fits. {_SMALLER_CACHE}" if lighter else _SMALLER_CACHE
+    remedy = f"Set PERSONA_MODEL={lighter}, which fits. {smaller}" if lighter else smaller
     return Check("fit on the card", "warning", f"{found.words}: too much for a card of 8 GB", remedy, details)
+
+
+def _smaller_cache(cache: int) -> str:
+    return (
+        "Start Ollama with OLLAMA_FLASH_ATTENTION=1 and OLLAMA_KV_CACHE_TYPE=q8_0, "
+        f"with which the cache takes {gb(cache * _Q8)}, or set PERSONA_CONTEXT_WINDOW lower."
+    )
 
 
 def _rewriting(wiring: Wiring) -> Check:
