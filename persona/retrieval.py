@@ -46,6 +46,7 @@ _AGREE = [  # what putting "you" for a name does to the verb in front of it
 ]  # fmt: skip
 _EXCERPT = 4  # sentences: the best window and one on either side
 _LATE = 4  # what late interaction counts for, beside a window and n-grams
+_AHEAD = 0.2  # of the fused score, 0 to 1
 _RARE = 0.15  # what a shared word that stands in one chunk only is worth, in cosine
 LEXICAL = ("coverage", "matched", "known", "weight", "length")
 _NEAR = (
@@ -193,6 +194,12 @@ def rerank(candidates: Sequence[Candidate], late: Scores) -> list[Candidate]:
         for c, near in zip(candidates, _spread(late), strict=False)
     ]
     return [*sorted(judged, key=lambda c: -c.score), *candidates[len(judged) :]]
+
+
+def stands_out(candidates: Sequence[Candidate]) -> bool:
+    """Whether the first candidate is far ahead of the second, or vectors and n-grams agree on it."""
+    ahead = candidates[0].score - candidates[1].score if len(candidates) > 1 else 1.0
+    return candidates[0].agreed or ahead >= _AHEAD
 
 
 def excerpt(index: PageIndex, chunk: Chunk, question: str, windows: Mapping[str, float]) -> str:

@@ -29,12 +29,12 @@ from persona.records import (
     Turn,
     Working,
 )
-from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, with_you
+from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, stands_out, with_you
 from persona.searching import Found, Subject
 from persona.sources import invented_quotation, is_supported, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.text import base_language, sentences
-from persona.voice import about_interviewer, in_first_person, to_interviewer
+from persona.voice import about_interviewer, asking_what_came_of_it, in_first_person, to_interviewer
 
 FIRST = 4  # excerpts that are sent first, beside the lead
 SENT = 3  # whole passages that a later stage sends
@@ -137,7 +137,7 @@ class TurnRun:
         with self._timed("search"):
             candidates = found.candidates
         self._windows = found.windows
-        for stage in (self._nearest_first, self._section, self._ranked, self._ngrams):
+        for stage in (self._leader, self._nearest_first, self._section, self._ranked, self._ngrams):
             yield from stage(candidates)
             if self.answer:
                 return
@@ -148,6 +148,13 @@ class TurnRun:
         with self._timed("gate"):
             self._gate = {**found.features, "score": gate.score(found.features), "threshold": gate.threshold}
             return gate.passes(found.features)
+
+    def _leader(self, candidates: list[Candidate]) -> Iterator[Event]:
+        """One passage that stands out, whole and alone: a small model answers better from it than from many."""
+        first = next(iter(candidates), None)
+        if first and first.chunk not in self._lead and stands_out(candidates):
+            evidence = [Evidence("ranked", first.chunk, first.score)]
+            yield from self._try_passages("ranked", evidence, "one passage stands out")
 
     def _nearest_first(self, candidates: list[Candidate]) -> Iterator[Event]:
         """The passages that vectors and n-grams together put first, ranked by no model."""
@@ -205,16 +212,19 @@ class TurnRun:
             outcome = "nothing new to send" if evidence else "no passage"
             self._attempts.append(Attempt(stage, tuple(evidence), outcome, detail))
             return
-        yield Working("answering")
         self._tried |= {(chunk.id, chunk.text) for chunk in (*self._lead, *(item.chunk for item in fresh))}
         # the lead goes with each answer: it says who the persona is, and as a prompt's unchanging front it is read once
         lead = [Evidence(stage, chunk, 0.0) for chunk in self._lead]
         found = [item for item in fresh if item.chunk not in self._lead]
         scores = {item.chunk.id: item.score for item in fresh}
         sent = [replace(item, score=scores.get(item.chunk.id, 0.0)) for item in (*lead, *found)]
-        passages = [item.chunk.text for item in sent]
+        yield from self._try_passages(stage, sent, detail)
+
+    def _try_passages(self, stage: Stage, sent: Sequence[Evidence], detail: str) -> Iterator[Event]:
+        yield Working("answering")
         asked = with_you(self.question.standalone, self._person.title)
-        yield from self._try_answer(stage, sent, passages, asked, detail)
+        asked = asking_what_came_of_it(asked) if self._english else asked
+        yield from self._try_answer(stage, sent, [item.chunk.text for item in sent], asked, detail)
 
     def _is_fresh(self, chunk: Chunk) -> bool:
         return (chunk.id, chunk.text) not in self._tried

@@ -55,6 +55,15 @@ def about_interviewer(question: str) -> str:
     return _capital(re.sub(r"\b(?:I|me|myself)\b", "the interviewer", text))
 
 
+def asking_what_came_of_it(question: str) -> str:
+    """A yes/no question about a thing's fate, opened: "Did your hand heal?" is answered though the page says "replaced".
+
+    One about the persona's own deeds stays as it is, since to ask what came of a deed is to take it as done.
+    """
+    closed = re.match(r"Did (?:your|the|his|her|their|its) [^?]+\?$", question)
+    return f"{question} What came of it?" if closed else question
+
+
 def to_interviewer(pieces: Iterable[str]) -> Generator[str, None, None]:
     """The answer to it, said to the interviewer's face; sentence by sentence."""
     held = ""
@@ -85,15 +94,24 @@ def slipped(sentence: str, asked: str, title: str) -> str:
         return "third"
     if re.search(rf"[a-z] {re.escape(title)}\b(?!['’-])", bare):
         return "third"
+    if _owned(r"The", bare, asked):
+        return "third" if re.match(rf"The [\w -]*?\bof (?:{names})\b(?!['’-])", bare) else "article"
     return "pronoun" if _is_about_you(bare, asked) else ""
 
 
 def _is_about_you(sentence: str, asked: str) -> bool:
     """Whether the pronoun at the start can only be the persona: "His hand" for "your hand", "He" for a bare "you"."""
-    if owned := re.match(r"(?:His|Her)((?: [a-z-]+){1,3})", sentence):
-        return any(re.search(rf"\b[Yy]our (?:[\w-]+ ){{0,2}}?{noun}\b", asked) for noun in owned[1].split())
+    if re.match(r"(?:His|Her) [a-z-]", sentence):
+        return _owned(r"(?:His|Her)", sentence, asked)
     others = re.search(r"\b[Yy]our\b|\b(?:he|she|him|his|her)\b|\w [A-ZÀ-Þ]", asked)
     return bool(re.match(r"(?:He|She)\b", sentence)) and not others
+
+
+def _owned(article: str, sentence: str, asked: str) -> bool:
+    """Whether the sentence starts with something that the question calls "your"."""
+    owned = re.match(rf"{article}((?: [a-z-]+){{1,3}})", sentence)
+    nouns = owned[1].split() if owned else []
+    return any(re.search(rf"\b[Yy]our (?:[\w-]+ ){{0,2}}?{noun}\b", asked) for noun in nouns)
 
 
 def turned(sentence: str, how: str, title: str) -> str:
@@ -102,14 +120,17 @@ def turned(sentence: str, how: str, title: str) -> str:
         return _capital(_turn_second(sentence))
     if how == "pronoun":
         return _capital(_turn(sentence, r"he|she", r"his|her", r"him"))
+    if how == "article":
+        return re.sub(r"^The\b", "My", sentence)
     names = _names(title)
     text = re.sub(rf"\b(?:{names})['’]s?(?!\w)", "my", sentence)
-    text = _subject(text, rf"(?:{names})", flags=re.NOFLAG)
+    text = re.sub(rf"\b[Tt]he ((?:[a-z-]+ ){{1,3}})of (?:{names})\b", r"my \1", text).replace("  ", " ")
     text = re.sub(
         rf"\b(by|with|from|to|for|of|against|saved|killed|trained|told|raised|taught|asked|gave|helped) (?:{names})\b",
         r"\1 me",
         text,
     )
+    text = _subject(text, rf"(?:{names})", flags=re.NOFLAG)
     text = re.sub(rf"(?<=[a-z] ){re.escape(title)}\b(?!['’-])", "me", text)
     return _capital(text)
 

@@ -100,10 +100,10 @@ def test_sources_are_only_what_was_sent_and_numbered_from_one(ada):
 
 
 def test_passages_of_an_earlier_stage_are_no_sources_of_a_later_answer(ada):
-    turn = ada.ask("Who was your father?", "NOT FOUND", FERRY, section=ELSEWHERE)
+    turn = ada.ask("Who was your father?", "NOT FOUND", "NOT FOUND", FERRY, section=ELSEWHERE)
     requests = ada.model.asked("answer")
     for source in turn.answer.sources:
-        assert source.text in requests[1].messages[0].text + requests[1].messages[-1].text
+        assert source.text in requests[2].messages[0].text + requests[2].messages[-1].text
     assert turn.answer.sources[0].number == 1
 
 
@@ -204,13 +204,21 @@ def test_when_every_stage_comes_to_nothing_there_is_one_refusal_and_the_trace_sa
     ],
 )
 def test_not_found_is_never_shown_and_the_next_stage_is_tried(ada, spelling):
-    events = list(ada.events("Who was your father?", spelling, FERRY, section=ELSEWHERE))
+    events = list(ada.events("Who was your father?", spelling, spelling, FERRY, section=ELSEWHERE))
     assert "".join(event.text for event in events if isinstance(event, Text)) == FERRY
     turn = events[-1].turn
     assert turn.answer.text == FERRY
-    assert [attempt.outcome for attempt in turn.trace.attempts].count("not found") == 1
-    assert len(ada.model.asked("answer")) == 2
+    assert [attempt.outcome for attempt in turn.trace.attempts].count("not found") == 2
+    assert len(ada.model.asked("answer")) == 3
     ada.model.assert_done()
+
+
+def test_one_passage_that_stands_out_is_asked_alone_and_whole(ada):
+    turn = ada.ask("Who was your father?", FATHER)
+    (request,) = ada.model.asked("answer")
+    assert "herring on the quay" in request.messages[0].text
+    assert "Perseverance" not in request.messages[0].text
+    assert [(a.stage, a.detail) for a in turn.trace.attempts] == [("ranked", "one passage stands out")]
 
 
 # --- an answer that the passages do not hold ---
@@ -221,13 +229,13 @@ def outcomes(turn: Turn) -> list[str]:
 
 
 def test_an_unsupported_answer_is_never_shown_and_the_next_stage_is_tried(ada):
-    events = list(ada.events("Who was your father?", INVENTED, FERRY, section=ELSEWHERE))
+    events = list(ada.events("Who was your father?", INVENTED, INVENTED, FERRY, section=ELSEWHERE))
     ada.model.assert_done()
     turn = events[-1].turn
     assert "".join(event.text for event in events if isinstance(event, Text)) == turn.answer.text == FERRY
     assert (turn.answer.found, turn.answer.stage) == (True, "category")
-    assert outcomes(turn) == ["not supported", "answered"]
-    assert [call.reply for call in turn.trace.calls if call.step == "answer"] == [INVENTED, FERRY]
+    assert outcomes(turn) == ["not supported", "not supported", "answered"]
+    assert [call.reply for call in turn.trace.calls if call.step == "answer"] == [INVENTED, INVENTED, FERRY]
 
 
 def test_an_answer_that_only_repeats_the_question_is_not_supported(ada):
@@ -249,9 +257,9 @@ def test_when_no_answer_is_supported_there_is_one_refusal(ada):
 
 def test_the_model_is_stopped_once_the_first_sentence_is_known_to_be_unsupported(ada):
     whole = INVENTED + " He made nails." * 20
-    turn = ada.ask("Who was your father?", whole, FERRY, section=ELSEWHERE)
+    turn = ada.ask("Who was your father?", whole, whole, FERRY, section=ELSEWHERE)
     assert turn.answer.text == FERRY
-    assert ada.model.closed == [0]
+    assert ada.model.closed == [0, 1]
     came = next(call.reply for call in turn.trace.calls if call.step == "answer")
     assert whole.startswith(came)
     assert len(came) < len(whole) / 2
@@ -282,7 +290,7 @@ def test_a_later_sentence_with_a_name_that_is_in_no_source_is_shown_and_warned_o
 
 
 def test_the_chosen_section_is_searched(ada):
-    turn = ada.ask("Who was your father?", "NOT FOUND", "A ferry bears my name.", section=ELSEWHERE)
+    turn = ada.ask("Who was your father?", "NOT FOUND", "NOT FOUND", "A ferry bears my name.", section=ELSEWHERE)
     attempt = next(a for a in turn.trace.attempts if a.stage == "category")
     assert {evidence.chunk.path[0] for evidence in attempt.evidence} - {"Introduction"} == {"Legacy"}
 
@@ -301,7 +309,9 @@ def test_passages_scored_five_and_more_are_tried_in_one_call(ada):
     def score(request):
         return json.dumps({name: "8/10" if name == "2" else 4 for name in request.schema["properties"]})
 
-    turn = ada.ask("Who was your father?", "NOT FOUND", "I was the keeper of the lighthouse.", rank=[score])
+    turn = ada.ask(
+        "Who was your father?", "NOT FOUND", "NOT FOUND", "I was the keeper of the lighthouse.", rank=[score]
+    )
     assert len(ada.model.asked("rank")) == 1
     (evidence,) = [e for e in turn.trace.attempts[-1].evidence if e.chunk.path != ("Introduction",)]
     assert (evidence.stage, evidence.score) == ("ranked", 0.8)
@@ -501,7 +511,7 @@ def test_the_rewrite_is_never_streamed(ada):
     first = ada.ask("Who was your father?", FATHER, thread=thread)
     ada.ask(
         "What did he do?",
-        "He fished.",
+        "He was a fisherman.",
         thread=thread,
         parent=first.id,
         rewrite=[rewritten("What did Josiah Marsh do?", 1)],

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from persona.voice import about_interviewer, in_first_person, to_interviewer
+from persona.voice import about_interviewer, asking_what_came_of_it, in_first_person, slipped, to_interviewer, turned
 
 TITLE = "Ada Marsh"
 
@@ -78,3 +78,23 @@ def test_the_answer_to_it_speaks_to_the_interviewer():
     for piece in (1, 7, 500):
         pieces = [answer[i : i + piece] for i in range(0, len(answer), piece)]
         assert "".join(to_interviewer(pieces)) == "Your name is Tilda. You were sent by a paper, and asked you nothing."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "asked", "expected"),
+    [
+        ("The severed hand of Luke was replaced.", "Did your hand heal?", "My severed hand was replaced."),
+        ("The right hand was replaced.", "Did your right hand, which was cut, heal?", "My right hand was replaced."),
+        ("The ship was destroyed.", "What happened to your father's ship?", "The ship was destroyed."),
+        ("The battle was won by Luke.", "Did you win?", "The battle was won by Luke."),
+    ],
+)
+def test_a_thing_of_the_persona_is_its_own(sentence, asked, expected):
+    how = slipped(sentence, asked, "Luke Skywalker")
+    assert (turned(sentence, how, "Luke Skywalker") if how else sentence) == expected
+
+
+def test_a_question_about_a_things_fate_asks_what_came_of_it():
+    assert asking_what_came_of_it("Did your hand heal?") == "Did your hand heal? What came of it?"
+    for open_already in ("Did you kill Yoda?", "What did your father do?", "Was your father rich?"):
+        assert asking_what_came_of_it(open_already) == open_already
