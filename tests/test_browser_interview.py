@@ -171,7 +171,7 @@ def test_versions_edits_and_branches_are_all_kept(page: Page, model: OpenAIStyle
     assert said(page) == [BROTHER, ANSWER]
 
     tool(page, "Edit the question").click()
-    page.get_by_label("The question").fill(REEDS)
+    page.get_by_label("The question", exact=True).fill(REEDS)
     page.get_by_role("button", name="Ask this instead").click()
     answered(page, GRETA)
     expect(page.get_by_text("3/3")).to_be_visible()
@@ -302,7 +302,7 @@ def test_the_keyboard_alone_asks_opens_a_source_and_edits(page: Page, model: Ope
     expect(page.locator(".sources mark").first).to_be_visible()
     tab_to(page, "Edit the question")
     page.keyboard.press("Enter")
-    expect(page.get_by_label("The question")).to_be_visible()
+    expect(page.get_by_label("The question", exact=True)).to_be_visible()
     tab_to(page, "The question")
     page.keyboard.press("Control+A")
     page.keyboard.type(REEDS)
