@@ -47,7 +47,7 @@ def is_sound(checks: Sequence[Check]) -> bool:
 
 def in_words(sound: bool) -> str:
     """The whole in one sentence."""
-    return "Ready to interview." if sound else "Not ready: see what is marked ✗."
+    return "Ready to interview." if sound else "Not ready: see what is wrong."
 
 
 def _checked(name: str, check: Callable[[Wiring], Check], wiring: Wiring) -> Check:

@@ -71,4 +71,5 @@ def _as_data(check: Check) -> dict[str, str]:
 
 
 def _as_line(check: Check) -> str:
-    return " ".join(f"{_MARKS[check.state]} {check.name}: {check.message}. {check.remedy}".split())
+    said = " ".join(f"{text.rstrip('.')}." for text in (check.message, check.remedy) if text)
+    return f"{_MARKS[check.state]} {check.name}: {' '.join(said.split())}"
