@@ -2,6 +2,7 @@
 # make test   sets up and runs the tests
 # make lint   checks style, types and the direction of imports
 # make chaos [N=200] [SEED=1]      kill -9 at random moments of loads and turns, and a look at what is left
+# make load [VISITORS=50] [TURNS=2000] [MINUTES=30]  many visitors at two app processes; the figures are the last line
 # make bench CASES=FILE OUT=FILE [AGAINST=plain,llamaindex]    a turn here and elsewhere; hours with the built-in model
 # make load-bench [PAGE=TITLE]    loading a page beside Chroma's own add
 # make scale                      a full library beside an empty one
@@ -14,7 +15,7 @@ LOCKS := requirements.lock $(if $(EXTRAS),requirements-$(EXTRAS).lock)
 INSTALLED := $(VENV)/.installed-$(if $(EXTRAS),$(EXTRAS),plain)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: install run test lint bench load-bench scale measure-app lock chaos
+.PHONY: install run test lint load bench load-bench scale measure-app lock chaos
 
 install: $(INSTALLED)
 
@@ -42,6 +43,12 @@ N ?= 200
 SEED ?= 1
 chaos: $(VENV)/.installed-dev
 	PYTHONPATH=. $(BIN)/python -m tests.chaos --kills $(N) --seed $(SEED)
+
+VISITORS ?= 50
+TURNS ?= 2000
+MINUTES ?= 30
+load: $(VENV)/.installed-dev
+	PYTHONPATH=. $(BIN)/python -m tests.bench.load --visitors $(VISITORS) --turns $(TURNS) --minutes $(MINUTES)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -22,6 +22,7 @@ from persona.records import Place, Standing, Turn, Visitor, Waiting, now
 NETWORK_WINDOW = timedelta(minutes=10)
 VISITOR_WINDOW = timedelta(days=1)
 GONE = timedelta(seconds=30)  # whoever has been away for so long does not wait any more
+IN_LINE = " in line, "  # stands in what is said of a place
 _BEAT = 5.0  # seconds between two signs that the turns of this process are alive
 _LOOK = 0.25  # seconds between two looks whether it is one's turn
 _UNMEASURED = 30.0  # seconds that an answer is taken to last as long as none was measured
@@ -151,7 +152,7 @@ def _how_far(place: Place, at_once: int) -> str:
     number = max(place.before - at_once, 0) + 1
     usual = mean(place.took) if place.took else _UNMEASURED
     seconds = _until_one_ends(place.began, place.took, now()) + usual * (number - 1) / at_once
-    return f"number {number} in line, {about(seconds)}"
+    return f"number {number}{IN_LINE}{about(seconds)}"
 
 
 def about(seconds: float) -> str:

@@ -31,6 +31,7 @@ from persona.steps import VARIABLES, Steps
 if TYPE_CHECKING:
     from persona.adapters.ollama import OllamaModel
 
+_PUBLIC = (10, 50)  # questions that a public demo takes from one network in ten minutes, and from one visitor in a day
 _log = logging.getLogger(__name__)
 
 
@@ -77,8 +78,8 @@ class Wiring:
     def line(self) -> Line:
         """The line in front of the model, which all processes of the database stand in."""
         settings = self.settings
-        by_network, by_visitor = (10, 50) if settings.public else (0, 0)
-        return Line(self.queue, Limits(settings.at_once, settings.waiting, by_network, by_visitor))
+        of_one = _PUBLIC if settings.public else (0, 0)
+        return Line(self.queue, Limits(settings.at_once, settings.waiting, *of_one))
 
     @cached_property
     def store(self) -> ChunkStore:

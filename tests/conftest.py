@@ -1,6 +1,7 @@
 """Fixtures that several test files share."""
 
 from tests.builtin_fixture import builtin_address, builtin_home, builtin_model
+from tests.chroma_server import chroma_server
 from tests.core import _ada, ada, minilm, own_ada, place
 from tests.mediawiki import mediawiki
 from tests.ollama_server import ollama_server
@@ -13,6 +14,7 @@ __all__ = [
     "builtin_address",
     "builtin_home",
     "builtin_model",
+    "chroma_server",
     "mediawiki",
     "minilm",
     "ollama_server",

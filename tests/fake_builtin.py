@@ -23,7 +23,7 @@ def main() -> None:
     silent = options.home / "was.silent"
     reply = WireReply(FATHER) if silent.exists() else WireReply(FATHER, go_on=threading.Event())
     silent.touch()
-    server = OpenAIStyleServer([reply] * 5, models=[options.model.stem])
+    server = OpenAIStyleServer([reply] * 100, models=[options.model.stem])
     server.routes |= {"GET /health": _fine, "GET /slots": _idle}
     server.routes = {name.replace(" ", f" {secret}"): route for name, route in server.routes.items()}
     with server:

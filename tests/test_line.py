@@ -22,10 +22,13 @@ from persona.errors import Absent, Busy
 from persona.line import Limits, Line, about, admit
 from persona.records import Question, Standing, Turn, Visitor, new_id, now
 from persona.runner import Runner
-from tests.cli_fixture import environment
+from tests.cli_fixture import PAID, PAID_ANSWER, environment
+from tests.cli_fixture import Line as CommandLine
+from tests.cli_fixture import line as line_of_commands
 from tests.core import Talk
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+__all__ = ["line_of_commands"]
 FATHER = "My father was Josiah Marsh, a fisherman."
 WHO = "Who was your father?"
 
@@ -379,3 +382,29 @@ def _page() -> Any:
     from tests.core import ADA, page
 
     return page("Ada Marsh", ADA)
+
+
+# --- the command line ---
+
+
+def test_the_command_line_stands_in_the_same_line_and_says_when_to_come_back(line_of_commands: CommandLine) -> None:
+    wiring = line_of_commands.wiring
+    person = line_of_commands.load().person.id
+    database = Database(wiring.settings.database_url)
+    app = Line(database.queue, Limits())
+    turns = [
+        Turn(new_id(), database.start(person).id, None, new_id(), Question(WHO, WHO), "running", now())
+        for _ in range(4)
+    ]
+    for turn in turns:
+        app.enter(turn, visitor(), True)
+    told = line_of_commands.json("ask", "Ilse Körvin", PAID, code=1)
+    assert told["error"].startswith("4 questions wait for an answer already. Try again in about ")
+    assert told["retry_after"] > 0
+    assert "Good" in line_of_commands.json("ask", "Ilse Körvin", "Goodbye!")["answer"]
+    for turn in turns:
+        database.finish(turn)
+        app.leave(turn.id)
+    line_of_commands.model.replies.append(PAID_ANSWER)
+    assert line_of_commands.json("ask", "Ilse Körvin", PAID)["answer"] == PAID_ANSWER
+    database.close()

@@ -48,6 +48,9 @@ class DatabaseHistory(Rows):
 
     def start(self, person: str, thread: str | None = None, visitor: str = "") -> Thread:
         """A new, empty thread; one of that id and person that is there already is returned as it is."""
+        known = self.thread(thread) if thread else None
+        if known and known.person == person:  # the usual case, which needs no lock
+            return known
         moment = now()
         made = Thread(thread or new_id(), person, "", moment, moment, visitor=visitor)
         with self._writing() as connection:

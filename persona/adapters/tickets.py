@@ -19,7 +19,7 @@ from persona.line import NETWORK_WINDOW, VISITOR_WINDOW
 from persona.records import Place, Standing, Turn, Visitor, now
 
 INTERRUPTED = "The program ended before the answer was finished: ask again."
-_LEASE = timedelta(seconds=20)  # a process that was silent for so long is taken for dead
+_LEASE = timedelta(minutes=1)  # who was silent for so long is taken for dead; on this machine it is known at once
 _MEASURED = 20  # the latest answers, from which it is estimated how long the next ones take
 _open = tickets.c.ended_at.is_(None)
 
@@ -38,7 +38,13 @@ class Tickets:
         held: Sequence[str],
         admit: Callable[[Standing], None],
     ) -> Turn:
-        """Store a turn and its place. A request that is known already is no newcomer."""
+        """Store a turn and its place. A request that is known already is no newcomer.
+
+        Who is to be turned away is so after a look alone: a crowd that comes again and again locks nobody out.
+        """
+        with self._reading() as connection:
+            if not _is_known(connection, turn) and not _lost(connection, held):
+                admit(_standing(connection, visitor))
         with self._writing() as connection:
             _alone(connection)
             _beat(connection, held)
@@ -95,13 +101,17 @@ def _alone(connection: Connection) -> None:
         connection.execute(text("LOCK TABLE tickets IN EXCLUSIVE MODE"))
 
 
+def _lost(connection: Connection, held: Sequence[str]) -> list[str]:
+    """The turns in line whose process has ended, or has not said for too long that it is alive."""
+    workers = connection.scalars(select(tickets.c.worker).where(_open).distinct())
+    dead = or_(tickets.c.worker.in_([w for w in workers if is_gone(w)]), tickets.c.beat_at < now() - _LEASE)
+    return list(connection.scalars(select(tickets.c.turn).where(_open, dead, tickets.c.turn.not_in(held))))
+
+
 def _beat(connection: Connection, held: Sequence[str]) -> None:
     if held:
         connection.execute(update(tickets).where(tickets.c.turn.in_(held), _open).values(beat_at=now()))
-    workers = connection.scalars(select(tickets.c.worker).where(_open).distinct())
-    dead = or_(tickets.c.worker.in_([w for w in workers if is_gone(w)]), tickets.c.beat_at < now() - _LEASE)
-    lost = list(connection.scalars(select(tickets.c.turn).where(_open, dead, tickets.c.turn.not_in(held))))
-    if lost:
+    if lost := _lost(connection, held):
         connection.execute(update(tickets).where(tickets.c.turn.in_(lost)).values(ended_at=now(), began_at=None))
         ended = {"state": "interrupted", "step": "", "error": INTERRUPTED}
         connection.execute(update(turns).where(turns.c.id.in_(lost), turns.c.state == "running").values(ended))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from persona.branches import beside, newest_below
+from persona.line import IN_LINE
 from persona.records import Rating, Turn, now
 from persona.ui import asking, bubbles
 from persona.ui.guard import guarded
@@ -84,7 +85,7 @@ def _watch(engine: Engine, id_: str) -> None:
     _notice_the_dead(engine, id_)
     waited = (now() - turn.created_at).total_seconds()
     st.html(bubbles.progress(turn, waited))
-    if waited > _SLOW and not turn.partial:
+    if waited > _SLOW and not turn.partial and IN_LINE not in turn.step:
         st.caption("The first answer after a pause takes longer, as the model and the page are being loaded.")
     st.button("Stop", icon=":material/stop_circle:", key=f"stop-{id_}", on_click=engine.stop, args=(id_,))
 
