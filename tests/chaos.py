@@ -67,15 +67,17 @@ def run(kills: int, seed: int, minutes: float) -> Figures:
     with tempfile.TemporaryDirectory(prefix="persona-chaos-") as folder, Model(seed) as model:
         while figures.kills < kills and time.monotonic() - began < minutes * 60:
             home = Path(folder) / str(figures.kills)
-            _one_folder(home, model, dice, figures, min(FRESH, kills - figures.kills))
+            _one_folder(home, model, dice, figures, min(FRESH, kills - figures.kills), began + minutes * 60)
     figures.seconds = round(time.monotonic() - began, 1)
     return figures
 
 
-def _one_folder(home: Path, model: Model, dice: random.Random, figures: Figures, kills: int) -> None:
+def _one_folder(home: Path, model: Model, dice: random.Random, figures: Figures, kills: int, until: float) -> None:
     promises = Promises()
     found = Found()
     for _ in range(kills):
+        if time.monotonic() > until:
+            break
         seconds = dice.random() * LONGEST
         opened = dice.random() < AT_WORK
         during, failed = _kill_one(home, model.url, dice.randrange(1 << 30), opened, seconds, promises)
