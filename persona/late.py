@@ -34,7 +34,7 @@ class LateInteraction:
         """How near each passage is, -1 to 1; the persona's name counts for nothing. Shape (chunks,)."""
         asked = with_name(question, index.title, index.language)
         pieces, vectors = self._embedder.embed_tokens(asked)
-        rarity, name = self._rarity(index), set(self._embedder.embed_tokens(index.title)[0])
+        rarity, name = self._rarity(index), set(self._embedder.tokens(index.title))
         weights = np.array([0.0 if piece in name else rarity.get(piece, rarity[""]) for piece in pieces])
         if not weights.any():
             return np.zeros(len(chunks), dtype=np.float32)
