@@ -5,6 +5,7 @@
 # make load [VISITORS=50] [TURNS=2000] [MINUTES=30]  many visitors at two app processes; the figures are the last line
 # make bench CASES=FILE OUT=FILE [AGAINST=plain,llamaindex]    a turn here and elsewhere; hours with the built-in model
 # make load-bench [PAGE=TITLE]    loading a page beside Chroma's own add
+# make screenshots OUT=DIR        each page, light and dark, wide and narrow
 # make scale                      a full library beside an empty one
 # make measure-app                how long a page takes, and what watching an answer takes of the processor
 PYTHON ?= python3
@@ -15,7 +16,7 @@ LOCKS := requirements.lock $(if $(EXTRAS),requirements-$(EXTRAS).lock)
 INSTALLED := $(VENV)/.installed-$(if $(EXTRAS),$(EXTRAS),plain)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: install run test lint load bench load-bench scale measure-app lock chaos
+.PHONY: install run test lint load bench load-bench scale measure-app lock chaos screenshots
 
 install: $(INSTALLED)
 
@@ -72,6 +73,10 @@ scale: $(VENV)/.installed-dev
 
 measure-app: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.app
+
+screenshots: $(VENV)/.installed-dev
+	@test -n "$(OUT)" || { echo "Say where to: make screenshots OUT=DIR"; exit 1; }
+	PYTHONPATH=. $(BIN)/python -m tests.screenshots --out "$(OUT)"
 
 # New pins, with uv. The build's own needs are pinned too, so that the project installs without fetching anything else.
 COMPILE := uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet

@@ -13,7 +13,7 @@ _EDGE = 500
 
 def portrait(name: str) -> bytes:
     """A JPEG of 500 x 500 pixels."""
-    seed = crc32(name.encode())
+    seed = crc32(name[::-1].encode())
     hue, side = seed % 360 / 360, seed // 360 % 60
     image = Image.new("RGB", (_EDGE, _EDGE), _color(hue, 0.25, 0.86))
     draw = ImageDraw.Draw(image)

@@ -227,6 +227,19 @@ def test_a_card_shows_a_person_with_the_page_s_words_as_text() -> None:
     assert "No threads yet" in said(at)
 
 
+def test_of_very_many_people_some_are_shown_and_all_on_request(
+    engine: Engine, wiki: FakeWiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki.pages["Rasmus Holt"] = page_of("Rasmus Holt")
+    engine.load("Rasmus Holt", "en")
+    monkeypatch.setattr("persona.ui.people._MANY", 1)
+    at = settled(engine, people_page())
+    assert [heading.value for heading in at.subheader] == ["Loaded by you", "Odile Maren"]
+    at = click(at, "Show all 2")
+
+    assert [heading.value for heading in at.subheader] == ["Loaded by you", "Odile Maren", "Rasmus Holt"]
+
+
 def test_samples_are_marked_as_samples(engine: Engine, loaded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("persona.loading.samples", lambda: [loaded / "odile.md"])
     engine.add_samples()

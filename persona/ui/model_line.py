@@ -36,11 +36,9 @@ def offer(engine: Engine) -> None:
     st.fragment(_offers, run_every=_pace(engine))(engine, _seen(engine))
 
 
-def _pace(engine: Engine) -> float | None:
-    health = engine.health()
-    if health is None or _working(engine):
-        return _EVERY
-    return FRESH if health.offer else None
+def _pace(engine: Engine) -> float:
+    """Seconds between two looks; a server can come and go at any time."""
+    return _EVERY if engine.health() is None or _working(engine) else FRESH
 
 
 def _seen(engine: Engine) -> object:

@@ -18,6 +18,8 @@ from persona.ui.state import Engine
 from persona.ui.text import count, plain, sentence
 
 _FACE = 72  # pixels
+_MANY = 24  # cards that are drawn unless the reader wants all
+_ALL = "all_cards"  # session_state
 
 
 @guarded
@@ -51,7 +53,11 @@ def _cards(engine: Engine) -> None:
     for heading, group in ((loaded, mine), ("Samples", samples)):
         if group:
             st.subheader(heading, anchor=False)
-            _grid(engine, group, threads)
+            shown = len(group) if st.session_state.get(_ALL) else _MANY
+            _grid(engine, group[:shown], threads)
+            if len(group) > shown and st.button(f"Show all {len(group):,}", icon=":material/expand_more:"):
+                st.session_state[_ALL] = True
+                st.rerun()
 
 
 def _grid(engine: Engine, people: list[Person], threads: Counter[str]) -> None:

@@ -16,7 +16,8 @@ _HUES = 12
 def portrait(file: Path | None, title: str, width: int) -> None:
     """Draw it, `width` pixels wide and as high; style.css makes both round."""
     if file:
-        st.image(str(file), width=width, alt=title)
+        with st.container(width=width):  # given a width itself, it would send as few pixels, which fine screens show
+            st.image(str(file), width="stretch", alt=title)
     else:
         style = f"width:{width}px;height:{width}px;font-size:{width * 0.38:.0f}px;--hue:{_hue(title)}"
         st.html(
