@@ -29,7 +29,7 @@ _VERB = re.compile(
         |became|began|bought|brought|built|came|chose|cut|died|fell|felt|fought|found|gave|got|grew|held|kept|knew|led|left|lost|made|met
         |put|ran|read|rose|said|sat|saw|sent|set|sold|spent|spoke|stood|taught|told|took|thought|threw|went|won|wore|wrote|fled|flew|hid|hurt
         |know|live|lives|love|think|make|come|take|say|use|work|want|need|get|go|see|find|give|tell|call|keep|let|mean|show|hear|play|run
-        |help|believe|bring|happen|write|sit|stand|lose|meet|include|continue|learn|lead|understand|watch|follow|remember|[a-z]{2,}ed|[a-z]{3,}(?:izes|ises|ates|ains|ells|ows|ays|aves|ives|ands|oves))\b""",
+        |help|believe|bring|happen|write|sit|stand|lose|meet|include|continue|learn|lead|understand|watch|follow|remember|[a-z]{2,}ed|[a-z]{2,}(?:izes|ises|ates|ains|ells|ows|ays|aves|ives|ands|oves))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 

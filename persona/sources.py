@@ -96,6 +96,12 @@ def is_supported(claim: str, asked: str, passages: Sequence[str], title: str, la
     return any(word in known or _spelled_out(word) in known for word in new)
 
 
+def is_echo(claim: str, asked: str, title: str, language: str) -> bool:
+    """Whether the first sentence says nothing that the question does not."""
+    first = next(iter(sentences(claim, language)), "")
+    return set(content_words(first, language)) <= set(content_words(f"{asked} {title}", language))
+
+
 def invented_quotation(answer: str, passages: Sequence[str]) -> bool:
     """Whether the answer quotes words that no passage holds."""
     known = _letters(" ".join(passages))

@@ -31,7 +31,7 @@ from persona.records import (
 )
 from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, stands_out, with_you
 from persona.searching import Found, Subject
-from persona.sources import invented_quotation, is_supported, make_sources, unsupported
+from persona.sources import invented_quotation, is_echo, is_supported, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.text import base_language, sentences
 from persona.voice import about_interviewer, asking_what_came_of_it, in_first_person, to_interviewer
@@ -258,8 +258,11 @@ class TurnRun:
 
         For a living person only when all of it has come, and is known to invent no quotation.
         """
-        first = self._first_sentence(pieces)
-        if not first or not is_supported(first, asked, passages, self._person.title, self._person.language):
+        about = self._person.title, self._person.language
+        first = self._sentences(pieces, 1)
+        if first and not is_supported(first, asked, passages, *about) and is_echo(first, asked, *about):
+            first = self._sentences(pieces, 2, first)  # "Yes, my hand healed." may go on to say how
+        if not first or not is_supported(first, asked, passages, *about):
             reply.found = False
             return
         if not self._build.living:
@@ -271,12 +274,11 @@ class TurnRun:
         if reply.found:
             yield text
 
-    def _first_sentence(self, pieces: Iterator[str]) -> str:
-        """What came until the first sentence was whole, or very long."""
-        held = ""
+    def _sentences(self, pieces: Iterator[str], count: int, held: str = "") -> str:
+        """What came until so many sentences were whole, or very long."""
         for piece in pieces:
             held += piece
-            if len(held) > _LONG_SENTENCE or len(sentences(held, self._person.language)) > 1:
+            if len(held) > count * _LONG_SENTENCE or len(sentences(held, self._person.language)) > count:
                 break
         return held
 

@@ -238,6 +238,15 @@ def test_an_unsupported_answer_is_never_shown_and_the_next_stage_is_tried(ada):
     assert [call.reply for call in turn.trace.calls if call.step == "answer"] == [INVENTED, INVENTED, FERRY]
 
 
+def test_an_echo_that_goes_on_is_judged_by_how_it_goes_on(ada):
+    turn = ada.ask(
+        "Did your father sell herring?", "Yes, my father sold herring. He was a fisherman by the name of Josiah."
+    )
+    assert turn.answer.text.endswith("Josiah.")
+    ada.model.otherwise = "Yes, my father sold bread. He was a baker of rolls."
+    assert refused(ada.ask("Did your father sell bread?"))
+
+
 def test_an_answer_that_only_repeats_the_question_is_not_supported(ada):
     ada.model.otherwise = "Yes, my father sold bread."
     turn = ada.ask("Did your father sell bread?")
