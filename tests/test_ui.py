@@ -597,6 +597,45 @@ def test_a_new_interview_leaves_the_old_one_in_the_list(engine: Engine, odile: s
     assert at.query_params["thread"] == old
 
 
+def test_a_thread_is_renamed_searched_deleted_and_brought_back(engine: Engine, odile: str) -> None:
+    at = settled(engine, ask(interview_page(person=odile), "Hello!"))
+    thread = at.query_params["thread"]
+    at.session_state[f"more-{thread}"] = True
+    at = at.run().text_input(key=f"title-{thread}").set_value("The keeper").run()
+    assert "The keeper" in [button.label for button in at.button]
+    labels = {button.proto.label for button in at.get("download_button")}
+    assert labels == {"Export as Markdown", "Export as JSON"}
+    at = at.text_input(key="search").set_value("maren KEEPER").run()
+    assert "The keeper · Odile Maren" in [button.label.replace("\\", "") for button in at.button]
+    at = at.text_input(key="search").set_value("zeppelin").run()
+    assert "Nothing was said with these words." in said(at)
+    at = at.text_input(key="search").set_value("").run()
+    at.session_state[f"more-{thread}"] = True  # closed with its row, which was not among those found
+    at = at.run()
+    at = at.button(key=f"delete-{thread}").click().run()
+    assert engine.history.thread(thread) is None
+    assert "thread" not in at.query_params
+    at = click(at, "Undo")
+    assert at.query_params["thread"] == thread
+    assert "Hello!" in texts(at)
+
+
+def test_an_earlier_turn_can_be_gone_on_from_and_what_came_later_is_kept(engine: Engine, odile: str) -> None:
+    at = settled(engine, ask(interview_page(person=odile), "Hello!"))
+    at = settled(engine, ask(at, "Thank you!"))
+    first, _ = turns(engine, at)
+    engine.history.show(first.thread, first.id)
+    at = at.run()
+    assert "You go on from here. 1 later turn is kept." in said(at)
+    assert "Thank you!" not in texts(at)
+    at = click(at, "Back to them")
+    assert "Thank you!" in texts(at)
+    engine.history.show(first.thread, first.id)
+    at = settled(engine, ask(at.run(), "Goodbye!"))
+    assert [turn.parent for turn in turns(engine, at)] == [None, first.id, first.id]
+    assert [text for text in texts(at) if text in {"Hello!", "Thank you!", "Goodbye!"}] == ["Hello!", "Goodbye!"]
+
+
 @pytest.mark.usefixtures("engine")
 def test_an_unknown_thread_or_person_is_said_to_be_one() -> None:
     assert "That interview is not stored on this computer." in said(interview_page(thread="f" * 32))
