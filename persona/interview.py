@@ -19,12 +19,14 @@ from persona.late import LateInteraction
 from persona.line import Line
 from persona.ports import ChunkStore, Embedder, History, Library, TokenEmbedder
 from persona.records import (
+    STAGES,
     Asked,
     Event,
     Finished,
     Person,
     Progress,
     Question,
+    StageName,
     Text,
     Thread,
     Turn,
@@ -61,12 +63,13 @@ class Interview:
         gates: Callable[[str], Gate],
         mend: Callable[[Person], Iterator[Progress]],
         settings: dict[str, str],
+        stages: Sequence[StageName] = STAGES,
     ) -> None:
         """`gates` gives the gate for a language, `mend` makes lost vectors again; `settings` is what each trace records."""
         self._library, self._history, self._line = library, history, line
         self._store, self._embedder, self._steps = store, embedder, steps
         self._late = LateInteraction(embedder) if isinstance(embedder, TokenEmbedder) else None
-        self._gates, self._mend, self._settings = gates, mend, settings
+        self._gates, self._mend, self._settings, self._stages = gates, mend, settings, stages
         self._indexes: OrderedDict[str, PageIndex] = OrderedDict()
         self._lock = Lock()
 
@@ -162,7 +165,7 @@ class Interview:
         warmth = _OTHER_ANSWER if self._answered_before(turn) else 0.0
         for _ in range(3):  # a load and a loss may follow one another
             subject = self.subject(person)
-            runs.append(TurnRun(subject, steps, turn, past, cancelled, warmth))
+            runs.append(TurnRun(subject, steps, turn, past, cancelled, warmth, self._stages))
             try:
                 yield from runs[-1].events()
             except MissingBuild:

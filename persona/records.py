@@ -11,14 +11,17 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 PATH_SEPARATOR = " -> "
 INTRODUCTION = "Introduction"
 
 Role = Literal["system", "user", "assistant"]
 Step = Literal["rewrite", "categorize", "rank", "answer"]
-Stage = Literal["greeting", "conversation", "category", "ranked", "ngram", "refused"]
+Stage = Literal["greeting", "conversation", "leader", "nearest", "category", "ranked", "ngram", "refused"]
+# the stages that search the page, in the order in which they are tried, as settings name them
+StageName = Literal["leader", "nearest", "section", "ranked", "ngrams"]
+STAGES: tuple[StageName, ...] = get_args(StageName)
 TurnState = Literal["running", "done", "stopped", "failed", "interrupted"]
 
 

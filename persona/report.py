@@ -33,7 +33,7 @@ _LOWER_IS_BETTER = frozenset(
     {"refused_wrongly", "off_topic_answer_calls", "fragments", "unsupported", "invented", "unparsable", "rejected", "length_median",
      "calls_per_turn", "prompt_tokens_per_turn", "read_tokens_per_turn", "seconds_median", "first_token_median"}
 )  # fmt: skip
-_STAGES = ("greeting", "conversation", "category", "ranked", "ngram", "refused", "no answer")
+_STAGES = ("greeting", "conversation", "leader", "nearest", "category", "ranked", "ngram", "refused", "no answer")
 _KINDS = ("right", "refused-rightly", "near", "wrong", "refused-wrongly", "answered-wrongly", "error")
 _GOOD, _BAD, _QUIET = "good", "bad", "quiet"
 Made = Sequence[Outcome] | Sequence[RewriteOutcome]

@@ -24,6 +24,7 @@ from persona.rewrites import names_and_numbers, plain_words
 from persona.steps import REWRITE_TOKENS, Steps
 from persona.text import content_words, harmless, unaccented
 from persona.told import conversation
+from persona.understanding import standalone
 
 _AS_YOU = {
     "your": "you", "yours": "you", "yourself": "you", "is": "are", "was": "were", "does": "do", "has": "have",
@@ -104,11 +105,10 @@ class RewriteExaminer:
         return RewriteOutcome(case.id, case.question, case.tags, case.rewrite, ours, plain, trouble)
 
     def _ours(self, case: Case, past: Sequence[Turn]) -> Rewritten:
-        found, call = self._steps.rewrite(case.page, past, case.question)
-        unparsable = found is None and json_object(call.reply) is None
-        return judged(
-            case, found.question if found else case.question, call, unparsable, rejected=not (found or unparsable)
-        )
+        question, call = standalone(self._steps, case.page, past, case.question)
+        unparsable = bool(call.error) and json_object(call.reply) is None
+        rejected = bool(call.error) and not unparsable
+        return judged(case, question.standalone, call, unparsable, rejected)
 
     def _plainly(self, case: Case, past: Sequence[Turn]) -> Rewritten:
         def filled(many: int) -> dict[str, str]:

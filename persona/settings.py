@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 from urllib.parse import quote, urlsplit
 
 from platformdirs import user_data_path
@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from persona.errors import InputError, StoreError
-from persona.records import is_language
+from persona.records import STAGES, StageName, is_language
 
 _HERE = Path(__file__).parent
 _CHOSEN = "chosen.toml"  # in the data folder: the model that was chosen in the app
@@ -66,6 +66,10 @@ class Settings(BaseSettings):
     database: str = Field(default="", description="SQLAlchemy's URL of the database; empty for SQLite in home.")
     wiki_api: str = Field(default="", description="The address of a MediaWiki's api.php; empty for Wikipedia.")
     language: str = Field(default="en", description="The language whose Wikipedia is read when none is named.")
+    stages: str = Field(
+        default=",".join(STAGES),
+        description="Which stages look for an answer on the page, and in which order; leave one out to switch it off.",
+    )
     prompts: Path = Field(default_factory=_prompts, description="The folder with the prompt files.")
     at_once: int = Field(
         default=1, ge=1, description="Questions that are answered at once; one graphics card does one at a time."
@@ -96,6 +100,14 @@ class Settings(BaseSettings):
             raise ValueError(f"{value!r} is no language code; take one like en, de or zh")
         return value
 
+    @field_validator("stages")
+    @classmethod
+    def _are_stages(cls, value: str) -> str:
+        names = [name.strip() for name in value.split(",") if name.strip()]
+        if not names or len({*names}) < len(names) or not {*names} <= {*STAGES}:
+            raise ValueError(f"{value!r} must name some of {', '.join(STAGES)}, each once, with commas between them")
+        return ",".join(names)
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -118,6 +130,11 @@ class Settings(BaseSettings):
         where = urlsplit(f"http://{host}")
         name = where.hostname or "127.0.0.1"
         return f"http://{f'[{name}]' if ':' in name else name}:{where.port or 11434}"
+
+    @property
+    def stage_names(self) -> tuple[StageName, ...]:
+        """The stages in their order."""
+        return tuple(cast("StageName", name) for name in self.stages.split(","))
 
     @property
     def chroma_location(self) -> str:

@@ -6,8 +6,10 @@ Phrases exist in English, German, French, Spanish and Chinese; other languages g
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from persona.records import INTRODUCTION
 from persona.text import base_language
 
 
@@ -139,6 +141,14 @@ _OUTSIDE = re.compile(
         |the\ (?:system\ (?:prompt|message|instructions)|prompt)|(?:the\ )?(?:instructions|rules)\ you\ were\ given|the\ instructions\ above)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+
+
+def hint(sections: Sequence[tuple[str, ...]]) -> str:
+    """What may be asked instead of what the page does not tell: its first headings."""
+    names = list(dict.fromkeys(f"“{path[0]}”" for path in sections if path[0] != INTRODUCTION))[:4]
+    if not names:
+        return ". Rephrase it."
+    return f". Rephrase it, or ask about {' or '.join(filter(None, (', '.join(names[:-1]), names[-1])))}."
 
 
 def phrases(language: str) -> Phrases:

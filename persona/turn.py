@@ -7,15 +7,17 @@ never reaches the answering model. Knows nothing of how turns are stored or show
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from persona import talk
 from persona.budget import trimmed
+from persona.grounding import checked, whole_answer
 from persona.records import (
     INTRODUCTION,
     PATH_SEPARATOR,
+    STAGES,
     Answer,
     Attempt,
     Chunk,
@@ -24,6 +26,7 @@ from persona.records import (
     ModelCall,
     Question,
     Stage,
+    StageName,
     Text,
     Trace,
     Turn,
@@ -31,16 +34,15 @@ from persona.records import (
 )
 from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, stands_out, with_you
 from persona.searching import Found, Subject
-from persona.sources import invented_quotation, is_echo, is_supported, make_sources, unsupported
 from persona.steps import RANK_FROM, Reply, Steps
-from persona.text import base_language, sentences
+from persona.text import base_language
+from persona.understanding import leans, standalone
 from persona.voice import about_interviewer, asking_what_came_of_it, in_first_person, to_interviewer
 
 FIRST = 4  # excerpts that are sent first, beside the lead
 SENT = 3  # whole passages that a later stage sends
 LEAD = 2200  # characters of the Introduction that go with every answer
 RANKED = 10  # passages the model scores
-_LONG_SENTENCE = 300  # characters after which a first sentence is judged as far as it came
 RECALLED = 8  # turns that a question on the conversation is answered from, beside the first
 
 
@@ -55,10 +57,11 @@ class TurnRun:
         past: Sequence[Turn],
         cancelled: Callable[[], bool] | None = None,
         warmth: float = 0.0,
+        stages: Sequence[StageName] = STAGES,
     ) -> None:
-        """`warmth` is how freely the answer is worded; more than nothing gives other answers to the same question."""
+        """`stages` are tried in that order. `warmth` is how freely the answer is worded; more than nothing gives other answers to the same question."""
         self._person, self._build, self._searcher = subject.person, subject.build, subject.searcher
-        self._past = past
+        self._past, self._stages = past, stages
         self.question: Question = turn.question
         self.answer: Answer | None = None
         self._calls: list[ModelCall] = []
@@ -105,14 +108,12 @@ class TurnRun:
             yield from self._page()
 
     def _rewrite(self) -> Iterator[Event]:
-        if all(turn.answer and turn.answer.stage == "greeting" for turn in self._past):
+        if not leans(self._past):
             return
         yield Working("understanding the question")
         with self._timed("rewrite"):
-            found, call = self._steps.rewrite(self._person.title, self._past, self.question.asked)
+            self.question, call = standalone(self._steps, self._person.title, self._past, self.question.asked)
         self._calls.append(call)
-        if found:
-            self.question = Question(self.question.asked, found.question, found.turns)
 
     def _conversation(self) -> Iterator[Event]:
         """What was said in this conversation, and evidence of nothing else."""
@@ -137,8 +138,11 @@ class TurnRun:
         with self._timed("search"):
             candidates = found.candidates
         self._windows = found.windows
-        for stage in (self._leader, self._nearest_first, self._section, self._ranked, self._ngrams):
-            yield from stage(candidates)
+        stages = dict(
+            zip(STAGES, (self._leader, self._nearest, self._section, self._ranked, self._ngrams), strict=True)
+        )
+        for name in self._stages:
+            yield from stages[name](candidates)
             if self.answer:
                 return
         yield from self._refuse("the page speaks of related things but does not answer this")
@@ -153,16 +157,16 @@ class TurnRun:
         """One passage that stands out, whole and alone: a small model answers better from it than from many."""
         first = next(iter(candidates), None)
         if first and first.chunk not in self._lead and stands_out(candidates):
-            evidence = [Evidence("ranked", first.chunk, first.score)]
-            yield from self._try_passages("ranked", evidence, "one passage stands out")
+            evidence = [Evidence("leader", first.chunk, first.score)]
+            yield from self._try_passages("leader", evidence, "one passage stands out")
 
-    def _nearest_first(self, candidates: list[Candidate]) -> Iterator[Event]:
+    def _nearest(self, candidates: list[Candidate]) -> Iterator[Event]:
         """The passages that vectors and n-grams together put first, ranked by no model."""
-        evidence = [Evidence("ranked", self._excerpt(c.chunk), c.score) for c in candidates[: FIRST + len(self._lead)]]
+        evidence = [Evidence("nearest", self._excerpt(c.chunk), c.score) for c in candidates[: FIRST + len(self._lead)]]
         while sum(item.chunk not in self._lead for item in evidence) > FIRST:
             evidence.pop()
         how = "vectors and n-grams agree" if candidates and candidates[0].agreed else "fused score"
-        yield from self._try_chunks("ranked", evidence, how)
+        yield from self._try_chunks("nearest", evidence, how)
 
     def _excerpt(self, chunk: Chunk) -> Chunk:
         """The chunk cut to what is nearest to the question; the lead stays whole, as it is sent anyway."""
@@ -240,7 +244,7 @@ class TurnRun:
         said = ""
         try:
             with self._timed("answer"), closing(answer), closing(pieces):
-                for text in self._checked(pieces, asked, passages, reply):
+                for text in checked(pieces, asked, passages, reply, self._build, self._person.language):
                     said += text
                     yield Text(text)
         finally:
@@ -251,54 +255,9 @@ class TurnRun:
         outcome = "answered" if said else "not supported" if reply.found or reply.text else "not found"
         self._attempts.append(Attempt(stage, tuple(sent), outcome, detail))
         if said:
-            self._take(stage, said, reply.cut, sent, passages)
-
-    def _checked(self, pieces: Iterator[str], asked: str, passages: Sequence[str], reply: Reply) -> Iterator[str]:
-        """The answer as it comes, once its first sentence is known to be supported.
-
-        For a living person only when all of it has come, and is known to invent no quotation.
-        """
-        about = self._person.title, self._person.language
-        first = self._sentences(pieces, 1)
-        if first and not is_supported(first, asked, passages, *about) and is_echo(first, asked, *about):
-            first = self._sentences(pieces, 2, first)  # "Yes, my hand healed." may go on to say how
-        if not first or not is_supported(first, asked, passages, *about):
-            reply.found = False
-            return
-        if not self._build.living:
-            yield first
-            yield from pieces
-            return
-        text = first + "".join(pieces)
-        reply.found = not invented_quotation(text, passages)
-        if reply.found:
-            yield text
-
-    def _sentences(self, pieces: Iterator[str], count: int, held: str = "") -> str:
-        """What came until so many sentences were whole, or very long."""
-        for piece in pieces:
-            held += piece
-            if len(held) > count * _LONG_SENTENCE or len(sentences(held, self._person.language)) > count:
-                break
-        return held
-
-    def _take(
-        self,
-        stage: Stage,
-        said: str,
-        cut: bool,
-        evidence: Sequence[Evidence],
-        passages: Sequence[str],
-    ) -> None:
-        ranked = sorted(evidence, key=lambda item: -item.score)
-        sources = make_sources(self._build, ranked, said, self._person.language)
-        allowed = f"{self.question.standalone} {self.question.asked} {self._person.title}"
-        missing = unsupported(said, passages, allowed, self._person.language)
-        warnings = [f"“{name}” is in no source" for name in missing]
-        if cut:
-            warnings.append("the answer was cut for length")
-        warnings += self._trimmed()
-        self.answer = Answer(said, True, stage, sources=sources, warnings=tuple(warnings), unsupported=missing)
+            whole = whole_answer(said, stage, sent, passages, self.question, self._build, self._person.language)
+            cut = ("the answer was cut for length",) if reply.cut else ()
+            self.answer = replace(whole, warnings=(*whole.warnings, *cut, *self._trimmed()))
 
     def _say(self, text: str, stage: Stage) -> Iterator[Event]:
         self.answer = Answer(text, True, stage)
@@ -307,7 +266,8 @@ class TurnRun:
 
     def _refuse(self, reason: str, text: str = "") -> Iterator[Event]:
         text = text or talk.phrases(self._person.language).refusal
-        reason = f"{reason}{_hint(self._searcher.index, reason)}"
+        if "page" in reason:
+            reason += talk.hint(self._searcher.index.sections)
         self.answer = Answer(text, False, "refused", reason=reason, warnings=self._trimmed())
         yield Text(text)
 
@@ -337,16 +297,3 @@ def lead(index: PageIndex) -> tuple[Chunk, ...]:
 def _as_told(number: int, turn: Turn, title: str) -> str:
     said = f"{number}. The interviewer said: {turn.question.asked}"
     return f"{said}\n{title} answered: {turn.answer.text}" if turn.answer else said
-
-
-def _hint(index: PageIndex, reason: str) -> str:
-    """What may be asked instead: the page's first headings."""
-    if "page" not in reason:
-        return ""
-    names = list(dict.fromkeys(path[0] for path in index.sections if path[0] != INTRODUCTION))[:4]
-    return f". Rephrase it, or ask about {_listed(names)}." if names else ". Rephrase it."
-
-
-def _listed(names: Iterable[str]) -> str:
-    quoted = [f"“{name}”" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"

@@ -187,6 +187,7 @@ class Wiring:
             self.gate,
             self.ingest.mend,
             self.recorded(),
+            self.settings.stage_names,
         )
 
     def gate(self, language: str) -> Gate:
@@ -294,4 +295,5 @@ class Wiring:
             "rewrite_model": self._named(self.settings.rewrite_model or self.settings.model),
             "embedder": self.embedder.name,
             "context_window": str(self.settings.context_window),
+            "stages": self.settings.stages,
         }

@@ -155,10 +155,10 @@ def test_a_run_records_what_it_takes_to_repeat_it(exam):
 
 
 def test_what_failed_is_printed_with_its_stage_and_what_was_said(exam):
-    exam.answers("My father was Enoch Pike.", RIGHT[1])
+    exam.answers("My mother Ruth sold herring on the quay.", RIGHT[1])
     result = exam(CASES)
     assert (
-        "father  Who was your father?  [ranked] My father was Enoch Pike. (it holds no accepted answer)"
+        "father  Who was your father?  [nearest] My mother Ruth sold herring on the quay. (it holds no accepted answer)"
         in result.output
     )
     assert "latin  " not in result.output

@@ -49,6 +49,7 @@ def test_every_field_is_documented_by_a_sentence():
         ("PERSONA_MODEL", "qwen3:8b", "model", "qwen3:8b"),
         ("PERSONA_REWRITE_MODEL", "qwen3:0.6b", "rewrite_model", "qwen3:0.6b"),
         ("PERSONA_OLLAMA_HOST", "http://other:1", "ollama_host", "http://other:1"),
+        ("PERSONA_STAGES", " section, nearest,", "stage_names", ("section", "nearest")),
         ("PERSONA_OPENAI_URL", "http://x/v1", "openai_url", "http://x/v1"),
         ("PERSONA_CONTEXT_WINDOW", "4096", "context_window", 4096),
         ("PERSONA_EMBEDDER", "ollama:bge-m3", "embedder", "ollama:bge-m3"),
@@ -99,6 +100,7 @@ def test_what_is_passed_wins_over_all(monkeypatch):
     [
         ("PERSONA_LLM", "gpt"), ("PERSONA_CONTEXT_WINDOW", "many"), ("PERSONA_CONTEXT_WINDOW", "100"), ("PERSONA_LANGUAGE", "en.evil.com/"),
         ("PERSONA_LANGUAGE", "English"), ("PERSONA_IDLE_MINUTES", "0"), ("PERSONA_IDLE_MINUTES", "-1"),
+        ("PERSONA_STAGES", ","), ("PERSONA_STAGES", "nearest,nearest"), ("PERSONA_STAGES", "nearest,vectors"),
     ],
 )  # fmt: skip
 def test_a_value_that_is_not_valid_is_named(monkeypatch, name, value):

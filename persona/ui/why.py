@@ -14,6 +14,8 @@ from persona.ui.text import count, marked, seconds, table
 _STAGES = {
     "greeting": "small talk",
     "conversation": "conversation",
+    "leader": "one passage that stands out",
+    "nearest": "nearest passages",
     "category": "section",
     "ranked": "ranked passages",
     "ngram": "n-grams",
