@@ -237,7 +237,7 @@ def test_a_trace_shows_stages_passages_scores_and_messages(line: Line) -> None:
     shown = line.run("ask", "Ilse Körvin", PAID, "--trace").stdout
     assert "rewritten (not)" in shown
     assert re.search(r"\n  gate +.*score [\d.]+", shown)
-    assert re.search(r"\n  (ranked|category) +answered .*s of model calls", shown)
+    assert re.search(r"\n  nearest +answered .*s of model calls", shown)
     assert re.search(r"\n +[\d.]+  Work -> The tide bell: She built", shown)
     assert re.search(r"\n  call 1: answer by scripted", shown)
     assert f"\n      {PAID}" in shown
