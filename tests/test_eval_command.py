@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,11 +124,11 @@ def test_turns_are_run_printed_and_written(exam):
 
 
 def test_a_report_to_be_looked_at_is_written_also_when_it_was_interrupted(exam):
-    exam.answers("My father was Enoch Pike.", broken_off)
+    exam.answers("My mother Ruth sold herring on the quay.", broken_off)
     html = exam.folder / "out.html"
     assert exam(CASES, "--html", str(html)).exit_code == 130
     text = html.read_text("utf-8")
-    assert "My father was Enoch Pike." in text
+    assert "My mother Ruth sold herring on the quay." in text
     assert "Her father was <mark>Josiah Marsh</mark>" in text
     assert '<span class="chip bad">interrupted</span>' in text
 
@@ -157,10 +158,8 @@ def test_a_run_records_what_it_takes_to_repeat_it(exam):
 def test_what_failed_is_printed_with_its_stage_and_what_was_said(exam):
     exam.answers("My mother Ruth sold herring on the quay.", RIGHT[1])
     result = exam(CASES)
-    assert (
-        "father  Who was your father?  [nearest] My mother Ruth sold herring on the quay. (it holds no accepted answer)"
-        in result.output
-    )
+    told = r"father  Who was your father\?  \[(leader|nearest)\] My mother Ruth sold herring on the quay\. \(it holds no accepted answer\)"
+    assert re.search(told, result.output)
     assert "latin  " not in result.output
 
 
@@ -300,9 +299,9 @@ def test_a_page_of_another_revision_starts_anew(exam, tmp_path, monkeypatch):
 
 
 def test_a_baseline_tells_better_worse_and_changed(exam):
-    exam.answers("My father was Enoch Pike.", RIGHT[1])
+    exam.answers("My mother Ruth sold herring on the quay.", RIGHT[1])
     exam([FATHER, LATIN, SKY], "--json", exam.out)
-    exam.answers(RIGHT[0], "I was taught Latin by Enoch Pike.")
+    exam.answers(RIGHT[0], "I paid the vicar with eggs.")
     result = exam([FATHER, LATIN, SKY], "--baseline", exam.out)
     assert "better: 1  father" in result.output
     assert "worse: 1  latin" in result.output
