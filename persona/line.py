@@ -21,7 +21,6 @@ from persona.records import Place, Standing, Turn, Visitor, Waiting, now
 
 NETWORK_WINDOW = timedelta(minutes=10)
 VISITOR_WINDOW = timedelta(days=1)
-GONE = timedelta(seconds=30)  # whoever has been away for so long does not wait any more
 IN_LINE = " in line, "  # stands in what is said of a place
 _BEAT = 5.0  # seconds between two signs that the turns of this process are alive
 _LOOK = 0.25  # seconds between two looks whether it is one's turn
@@ -34,12 +33,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many are answered at once, how many may wait, and how much one may ask; 0 is no limit."""
+    """How many are answered at once, how many may wait, and how much one may ask; 0 is no limit.
+
+    `gone` is how long one may be away and still wait; None for ever, since a turn nobody watches is answered too.
+    """
 
     at_once: int = 1
     waiting: int = 3
     by_network: int = 0  # questions in NETWORK_WINDOW
     by_visitor: int = 0  # questions in VISITOR_WINDOW
+    gone: timedelta | None = None
 
 
 class Line:
@@ -72,7 +75,7 @@ class Line:
                 raise Absent(_TAKEN_FOR_DEAD)
             if place.before < self._limits.at_once and self._queue.begin(turn, self._limits.at_once):
                 return
-            if place.seen_at and now() - place.seen_at > GONE:
+            if self._limits.gone and place.seen_at and now() - place.seen_at > self._limits.gone:
                 raise Absent(_GONE)
             words = _how_far(place, self._limits.at_once)
             if words != said:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,9 @@ from persona.steps import VARIABLES, Steps
 if TYPE_CHECKING:
     from persona.adapters.ollama import OllamaModel
 
-_PUBLIC = (10, 50)  # questions that a public demo takes from one network in ten minutes, and from one visitor in a day
+# what a public demo takes from one network in ten minutes and from one visitor in a day, and how long it waits for one
+# who left
+_PUBLIC = (10, 50, timedelta(seconds=30))
 _log = logging.getLogger(__name__)
 
 
@@ -78,7 +81,7 @@ class Wiring:
     def line(self) -> Line:
         """The line in front of the model, which all processes of the database stand in."""
         settings = self.settings
-        of_one = _PUBLIC if settings.public else (0, 0)
+        of_one = _PUBLIC if settings.public else (0, 0, None)
         return Line(self.queue, Limits(settings.at_once, settings.waiting, *of_one))
 
     @cached_property

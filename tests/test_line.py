@@ -233,7 +233,8 @@ def test_who_waits_can_stop_and_the_others_move_up(desk):
 def test_whoever_has_been_gone_for_too_long_does_not_wait_and_who_is_seen_does(desk, monkeypatch):
     desk.held()
     desk.held()
-    monkeypatch.setattr(line, "GONE", timedelta(seconds=0.6))
+    mine = Line(desk.ada.wiring.database.queue, Limits(gone=timedelta(seconds=0.6)))
+    monkeypatch.setattr(desk.ada.wiring.interview, "_line", mine)
     stays, leaves = visitor(), visitor()
     first = desk.submit()
     gone, here = desk.submit(visitor=leaves), desk.submit(visitor=stays)
