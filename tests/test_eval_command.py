@@ -316,7 +316,7 @@ def test_a_baseline_tells_better_worse_and_changed(exam):
     ("bound", "code"), [("answered_right=1", 1), ("answered_right=0.5", 0), ("calls_per_turn=0.5", 0)]
 )
 def test_a_figure_under_its_bound_ends_with_1(exam, bound, code):
-    exam.answers(RIGHT[0], "I do not know Latin, I learned to trim the wick.")
+    exam.answers(RIGHT[0], "I paid the vicar with eggs.")
     result = exam([FATHER, LATIN], "--fail-under", bound)
     assert result.exit_code == code
     assert ("was asked for" in result.output) is bool(code)
