@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
@@ -13,6 +16,7 @@ from persona.wiring import Wiring
 from tests.app_server import AppServer
 from tests.browser import PATIENCE, chromium, visitor
 from tests.core import page as wiki_page
+from tests.loopback import WireReply
 from tests.openai_style import OpenAIStyleServer
 
 pytestmark = pytest.mark.browser
@@ -126,3 +130,223 @@ def test_a_suggested_question_is_answered_with_sources_that_open_and_all_that_le
     page.get_by_text("1. answer: ").click()
     expect(page.locator("details.call")).to_contain_text("His brother Lukas")
     expect(page.get_by_text(re.compile(r"^answer\.md, [0-9a-f]{12}$"))).to_be_visible()
+
+
+def test_stop_acts_at_once_and_what_came_stays_in_every_tab(page: Page, model: OpenAIStyleServer) -> None:
+    silent, go_on = threading.Event(), threading.Event()
+
+    def held(_: object) -> str:
+        silent.wait(PATIENCE / 1000)
+        return ANSWER
+
+    model.replies.append(held)
+    ask(page, BROTHER)
+    expect(page.locator(".steps .now")).to_contain_text("Answering")
+    expect(page.locator(".steps .done")).to_have_text(["Searching the page of Benedikt Aul"])
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped before an answer had come.")).to_be_visible()
+    silent.set()
+
+    model.replies.append(lambda _: WireReply(f"{ANSWER} He was older. " + "He whistled. " * 60, go_on=go_on))
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    go_on.set()
+    expect(page.locator(".said").filter(has_text="My brother Lukas").last).to_be_visible()
+    answered(page, "My brother Lukas")
+    seen = said(page)
+    page.reload()
+    answered(page, "My brother Lukas")
+    assert said(page) == seen
+    second = page.context.new_page()
+    second.goto(page.url)
+    answered(second, "My brother Lukas")
+    assert said(second) == seen
+
+
+def test_versions_edits_and_branches_are_all_kept(page: Page, model: OpenAIStyleServer) -> None:
+    model.replies += [ANSWER, OTHER, GRETA]
+    ask(page, BROTHER)
+    answered(page, ANSWER)
+    tool(page, "Another answer").click()
+    answered(page, OTHER)
+    expect(page.get_by_text("2/2")).to_be_visible()
+    tool(page, "The version before").click()
+    answered(page, ANSWER)
+    page.reload()
+    answered(page, ANSWER)
+    assert said(page) == [BROTHER, ANSWER]
+
+    tool(page, "Edit the question").click()
+    page.get_by_label("The question", exact=True).fill(REEDS)
+    page.get_by_role("button", name="Ask this instead").click()
+    answered(page, GRETA)
+    expect(page.get_by_text("3/3")).to_be_visible()
+    assert said(page) == [REEDS, GRETA]
+
+    ask(page, "Thank you!")
+    answered(page, "You are welcome.")
+    page.get_by_role("button", name="Go on from here").click()
+    expect(page.get_by_text("You go on from here. 1 later turn is kept.")).to_be_visible()
+    ask(page, "Goodbye!")
+    answered(page, "Goodbye, and thank you")
+    assert said(page)[:3] == [REEDS, GRETA, "Goodbye!"]
+    tool(page, "The version before").click()
+    answered(page, "You are welcome.")
+    assert said(page)[2] == "Thank you!"
+    assert [chat["temperature"] for chat in model.chats[-3:]] == [0.0, 0.8, 0.0]
+
+
+def test_an_answer_is_rated_with_a_word_of_why(page: Page, model: OpenAIStyleServer) -> None:
+    model.replies.append(ANSWER)
+    ask(page, BROTHER)
+    answered(page, ANSWER)
+    tool(page, "A bad answer").click()
+    page.get_by_label("What was wrong with it?").fill("Too short")
+    page.keyboard.press("Enter")
+    page.reload()
+    answered(page, ANSWER)
+    expect(page.get_by_label("What was wrong with it?")).to_have_value("Too short")
+    expect(tool(page, "A bad answer")).to_have_attribute("aria-pressed", "true")
+    tool(page, "A bad answer").click()
+    expect(page.get_by_label("What was wrong with it?")).to_have_count(0)
+
+
+def test_a_thread_is_renamed_found_exported_deleted_and_brought_back(
+    page: Page, app: AppServer, browser: Browser, model: OpenAIStyleServer
+) -> None:
+    model.replies.append(GRETA)
+    ask(page, REEDS)
+    answered(page, GRETA)
+    address = page.url
+    listed = page.locator(".st-key-threads")
+    more(page)
+    page.get_by_label("Title").fill("Reeds & *bellows*")
+    page.keyboard.press("Enter")
+    expect(listed.get_by_role("button", name="Reeds & *bellows*")).to_be_visible()
+
+    with page.expect_download() as markdown:
+        page.get_by_role("button", name="Export as Markdown").click()
+    written = Path(markdown.value.path()).read_text("utf-8")
+    assert written.startswith("# An interview with Benedikt Aul\n")
+    assert f"**{REEDS}**\n\n{GRETA}[^1]" in written
+    with page.expect_download() as data:
+        page.get_by_role("button", name="Export as JSON").click()
+    assert json.loads(Path(data.value.path()).read_text("utf-8"))["turns"][0]["answer"]["text"] == GRETA
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("You could begin with:")).to_be_visible()
+    expect(listed.get_by_role("button", name="Reeds & *bellows*")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    answered(page, GRETA)
+    assert page.url == address
+
+    page.get_by_label("Search what was said").fill("greta REEDS")
+    page.keyboard.press("Enter")
+    expect(listed.get_by_role("button", name="Reeds & *bellows* · Benedikt Aul")).to_be_visible()
+    page.get_by_label("Search what was said").fill("zeppelin")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Nothing was said with these words.")).to_be_visible()
+    with visitor(browser, app) as stranger:  # an empty session elsewhere
+        linked = stranger.new_page()
+        linked.goto(address)
+        answered(linked, GRETA)
+        assert said(linked) == [REEDS, GRETA]
+
+
+def test_a_refusal_says_why_what_was_looked_at_and_what_to_ask_instead(page: Page, model: OpenAIStyleServer) -> None:
+    before = len(model.chats)
+    ask(page, "Why is the sky blue?")
+    expect(page.get_by_text("Why there is no answer: Nothing on the page is about this.")).to_be_visible()
+    expect(page.get_by_text("Looked at: the whole page")).to_be_visible()
+    expect(page.locator(".sources")).to_have_count(0)
+    assert len(model.chats) == before
+    model.replies.append("I was born in Talheim.")
+    page.get_by_role("button", name="What was your childhood like?").click()
+    answered(page, "I was born in Talheim.")
+
+
+def test_a_model_server_that_is_down_is_a_sentence_and_when_it_is_back_the_question_is_answered(
+    browser: Browser, tmp_path: Path
+) -> None:
+    first = OpenAIStyleServer(models=(MODEL,)).__enter__()
+    wiring = Wiring(Settings(home=tmp_path))
+    for _ in wiring.ingest.load(wiki_page("Benedikt Aul", SECTIONS)):
+        pass
+    wiring.database.close()
+    port = int(first.address.rpartition(":")[2])
+    settings = {"PERSONA_LLM": "openai", "PERSONA_OPENAI_URL": first.url, "PERSONA_MODEL": MODEL}
+    with AppServer(tmp_path / "log.txt", PERSONA_HOME=str(tmp_path), **settings) as app, visitor(browser, app) as who:
+        page = who.new_page()
+        page.goto(f"{app.url}/interview")
+        expect(page.get_by_text("You could begin with:")).to_be_visible()
+        first.stop()
+        ask(page, BROTHER)
+        expect(page.get_by_role("button", name="Try again")).to_be_visible()
+        expect(page.locator(".stAlert").filter(has_text="answers at").first).to_be_visible()
+        with OpenAIStyleServer([ANSWER], (MODEL,), port=port):
+            page.get_by_role("button", name="Try again").click()
+            answered(page, ANSWER)
+    assert "Traceback" not in (tmp_path / "log.txt").read_text()
+
+
+def test_what_a_model_writes_is_text_and_no_picture_is_fetched(page: Page, model: OpenAIStyleServer) -> None:
+    model.replies.append(f"{GRETA} {HOSTILE}")
+    ask(page, f"{REEDS} {HOSTILE}")
+    answered(page, GRETA)
+    assert said(page) == [f"{REEDS} {HOSTILE}", f"{GRETA} {HOSTILE}"]
+    expect(page.locator(".sources summary").filter(has_text="Workshop › *Apprentices*").first).to_be_visible()
+    assert page.locator(".katex, .stChatMessage img:not([data-testid]), .said b").count() == 0
+
+
+def test_the_keyboard_alone_asks_opens_a_source_and_edits(page: Page, model: OpenAIStyleServer) -> None:
+    model.replies += [ANSWER, GRETA]
+    page.get_by_test_id("stChatInputTextArea").focus()
+    page.keyboard.type(BROTHER)
+    page.keyboard.press("Enter")
+    answered(page, ANSWER)
+    tab_to(page, "1. Childhood")
+    page.keyboard.press("Enter")
+    expect(page.locator(".sources mark").first).to_be_visible()
+    tab_to(page, "Edit the question")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("The question", exact=True)).to_be_visible()
+    tab_to(page, "The question")
+    page.keyboard.press("Control+A")
+    page.keyboard.type(REEDS)
+    page.keyboard.press("Control+Enter")
+    answered(page, GRETA)
+    assert said(page) == [REEDS, GRETA]
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Shift+Tab from the end of the page until what has that name has the focus."""
+    page.get_by_test_id("stChatInputTextArea").focus()
+    named = """() => {
+        let at = document.activeElement;
+        while (at && at.shadowRoot && at.shadowRoot.activeElement) at = at.shadowRoot.activeElement;
+        return at ? at.getAttribute("aria-label") || at.textContent : "";
+    }"""
+    for _ in range(40):
+        page.keyboard.press("Shift+Tab")
+        if page.evaluate(named).strip() == name:
+            return
+    raise AssertionError(f"{name} cannot be reached by the keyboard")
+
+
+def test_a_phone_shows_an_answer_and_its_tools_without_scrolling_sideways(
+    browser: Browser, app: AppServer, model: OpenAIStyleServer
+) -> None:
+    model.replies.append(ANSWER)
+    with visitor(browser, app, width=390, height=800) as who:
+        page = who.new_page()
+        page.goto(f"{app.url}/interview")
+        expect(page.get_by_text("You could begin with:")).to_be_visible()
+        ask(page, BROTHER)
+        answered(page, ANSWER)
+        page.get_by_text("1. Childhood").click()
+        expect(page.locator(".sources mark").first).to_be_visible()
+        expect(page.get_by_test_id("stChatInputTextArea")).to_be_in_viewport()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        for name in ("Copy", "Edit the question", "Another answer", "A good answer"):
+            box = tool(page, name).bounding_box()
+            assert box
+            assert box["x"] + box["width"] <= 390
