@@ -152,7 +152,7 @@ def test_an_answer_streams_and_stays_with_its_sources_in_every_tab(
     expect(page.locator("mark").first).to_contain_text("His brother Lukas")
     expect(page.get_by_text("A simulation from the file aul.md")).to_be_visible()
     page.get_by_text("Why this answer").click()
-    expect(page.get_by_text("Model calls")).to_be_visible()
+    expect(page.get_by_text("Model calls", exact=True)).to_be_visible()
 
     seen = answers(page)
     page.reload()
