@@ -35,7 +35,7 @@ def check_rewrite(value: object, asked: str, seen: str, title: str) -> str | Non
     """The rewrite if it can be the question asked: one line, a question, not too long, nothing invented or lost."""
     if not isinstance(value, str) or not value.strip() or len(value.strip().splitlines()) > 1:
         return None
-    text = value.strip()
+    text = _without_appositions(value.strip(), asked)
     if len(text) > 3 * len(asked) + 160 or not _still_asks(text, asked):
         return None
     known, kept = plain_words(f"{asked} {seen} {title}"), plain_words(text)
@@ -43,6 +43,14 @@ def check_rewrite(value: object, asked: str, seen: str, title: str) -> str | Non
         return None
     words = set(content_words(asked, "en")) - _POINTING
     return None if words and words.isdisjoint(content_words(text, "en")) else text
+
+
+def _without_appositions(text: str, asked: str) -> str:
+    """The rewrite without what it puts after a name that the question has itself: "Percy, Lord Byron, drown"."""
+    for name in re.findall(r"\w (\b[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*)*)", asked):
+        if f"{name}," not in asked:
+            text = re.sub(rf"\b({re.escape(name)}), [^,?]+,", r"\1", text)
+    return text
 
 
 def _still_asks(text: str, asked: str) -> bool:

@@ -173,7 +173,7 @@ def test_an_answer_is_one_json_object_with_its_sources_and_calls(line: Line) -> 
     told = line.json("ask", "Ilse Körvin", PAID)
     assert set(told) == _ASK_KEYS
     assert (told["question"], told["standalone"], told["answer"], told["found"]) == (PAID, PAID, PAID_ANSWER, True)
-    assert told["stage"] in {"leader", "nearest"}
+    assert told["stage"] == "ranked"
     assert told["sources"][0]["number"] == 1
     assert set(told["sources"][0]) == {"number", "section", "url", "revision", "text", "score"}
     assert "Work -> The tide bell" in [source["section"] for source in told["sources"]]

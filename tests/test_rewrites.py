@@ -115,3 +115,13 @@ def told(case: Case) -> str:
 @given(st.text(max_size=100), st.text(max_size=100), st.text(max_size=50))
 def test_no_rewrite_breaks_the_check(value, asked, seen):
     assert check_rewrite(value, asked, seen, TITLE) in {None, value.strip()}
+
+
+def test_what_is_put_after_a_name_of_the_question_is_taken_out_again():
+    seen = "Lord Byron and Percy Shelley rowed on the lake."
+    assert (
+        check_rewrite("How did Percy, Lord Byron, drown?", "How did Percy drown?", seen, "Ada Rook")
+        == "How did Percy drown?"
+    )
+    kept = "Did Ada Rook's arm, which Percy burned, heal?"
+    assert check_rewrite(kept, "Did your arm heal?", seen + " burned", "Ada Rook") == kept

@@ -23,6 +23,7 @@ from persona.adapters.ollama_client import Server, is_too_long
 from persona.adapters.thinking import ThoughtAloud, hold_for, without_thinking
 from persona.calls import logged
 from persona.errors import ModelError, ModelMissing, ModelUnreachable
+from persona.importing import IMPORTS
 from persona.ports import Vectors
 from persona.records import ChatRequest, Delta, ModelStatus, Usage
 
@@ -111,7 +112,8 @@ class OllamaModel:
         return ModelStatus("ollama", self._server.host, self.name, ready, problem, remedy, details or {})
 
     def _deltas(self, request: ChatRequest) -> Generator[Delta]:
-        from llama_index.core.base.llms.types import ChatMessage, MessageRole
+        with IMPORTS:
+            from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
         llm = self._llm(request)
         messages = [ChatMessage(role=MessageRole(m.role), content=m.text) for m in request.messages]
@@ -128,7 +130,8 @@ class OllamaModel:
             raise ModelUnreachable(self._server.broke_off())
 
     def _llm(self, request: ChatRequest) -> Ollama:
-        from llama_index.llms.ollama import Ollama
+        with IMPORTS:
+            from llama_index.llms.ollama import Ollama
 
         return Ollama(
             model=self.name,
@@ -183,7 +186,8 @@ class OllamaEmbedder:
 
     def _batch(self, texts: Sequence[str]) -> Vectors:
         """Nothing is cut unless the estimate of its length was too low; then the end of a vector's text is lost."""
-        import ollama
+        with IMPORTS:
+            import ollama
 
         client = self._server.client
         try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from persona.errors import ContextExceeded, EmbedderError, ModelError, ModelGarbled, ModelMissing, ModelUnreachable
+from persona.importing import IMPORTS
 
 if TYPE_CHECKING:
     import ollama
@@ -38,8 +39,9 @@ class Server:
         return self._client(REPLY_SECONDS)
 
     def _client(self, seconds: float) -> ollama.Client:
-        import httpx
-        import ollama
+        with IMPORTS:
+            import httpx
+            import ollama
 
         # a proxy for the internet must not get in the way of this machine
         proxies = urlsplit(self.host).hostname not in _LOOPBACK
@@ -87,8 +89,9 @@ class Server:
     @contextmanager
     def translated(self, model: str) -> Iterator[None]:
         """The client's errors as ours."""
-        import httpx
-        import ollama
+        with IMPORTS:
+            import httpx
+            import ollama
 
         try:
             yield

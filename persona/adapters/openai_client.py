@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from persona.errors import ContextExceeded, ModelError, ModelGarbled, ModelMissing, ModelUnreachable
+from persona.importing import IMPORTS
 
 if TYPE_CHECKING:
     import httpx
@@ -57,7 +58,8 @@ class Server:
 
         The client of OpenAI leaves that to the garbage collector, and the server goes on writing until it comes round.
         """
-        import httpx
+        with IMPORTS:
+            import httpx
 
         replies: list[httpx.Response] = []
         hooks = {"response": [replies.append]}
@@ -70,7 +72,8 @@ class Server:
     @cached_property
     def _pool(self) -> httpx.HTTPTransport:
         """Connections kept open from call to call, shared by threads. No proxy stands between us and this machine."""
-        import httpx
+        with IMPORTS:
+            import httpx
 
         where = urlsplit(self.base())
         direct = where.hostname in _LOOPBACK or proxy_bypass(where.netloc)
@@ -78,7 +81,8 @@ class Server:
 
     def patience(self, seconds: float = REPLY_SECONDS) -> httpx.Timeout:
         """Seconds to wait for the next piece; connecting is quicker."""
-        import httpx
+        with IMPORTS:
+            import httpx
 
         return httpx.Timeout(seconds, connect=CONNECT_SECONDS)
 
@@ -109,8 +113,9 @@ class Server:
     @contextmanager
     def translated(self, model: str) -> Iterator[None]:
         """The clients' errors as ours."""
-        import httpx
-        import openai
+        with IMPORTS:
+            import httpx
+            import openai
 
         try:
             yield

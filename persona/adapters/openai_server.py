@@ -23,6 +23,7 @@ from persona.adapters.openai_client import Loading, Server
 from persona.adapters.thinking import ThoughtAloud, hold_for, without_thinking
 from persona.calls import logged
 from persona.errors import EmbedderError, ModelError, ModelMissing, ModelUnreachable
+from persona.importing import IMPORTS
 from persona.ports import Vectors
 from persona.records import ChatRequest, Delta, ModelStatus, Usage
 
@@ -106,7 +107,8 @@ class OpenAIServerModel:
 
     def _negotiated(self, request: ChatRequest) -> Generator[Delta]:
         """The reply; what the server refuses by name is left out, now and later."""
-        import openai
+        with IMPORTS:
+            import openai
 
         while True:
             try:
@@ -130,7 +132,8 @@ class OpenAIServerModel:
                 return
 
     def _deltas(self, request: ChatRequest, llm: OpenAILike) -> Generator[Delta]:
-        from llama_index.core.base.llms.types import ChatMessage, MessageRole
+        with IMPORTS:
+            from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
         messages = [ChatMessage(role=MessageRole(m.role), content=m.text) for m in request.messages]
         fields = {"timeout": self._server.patience(), **self._fields(request)}
@@ -163,7 +166,8 @@ class OpenAIServerModel:
         return {**fields, **({"stop": list(request.stop)} if request.stop else {})}
 
     def _llm(self, request: ChatRequest, http: httpx.Client) -> OpenAILike:
-        from llama_index.llms.openai_like import OpenAILike
+        with IMPORTS:
+            from llama_index.llms.openai_like import OpenAILike
 
         return OpenAILike(
             model=self.name,

@@ -7,6 +7,7 @@ from typing import Any
 
 from persona.records import PATH_SEPARATOR, Build, Choice, LeftOut, Loaded, Page, Person, Turn
 
+_STAGES = {"leader": "ranked", "nearest": "ranked"}  # passages ranked without the model are ranked all the same
 _WITHOUT_MODEL = frozenset({"greeting", "refused"})
 
 
@@ -61,7 +62,7 @@ def turn_data(turn: Turn, seconds: float, first_text: float | None) -> dict[str,
         "standalone": turn.question.standalone,
         "answer": answer.text if answer else turn.partial,
         "found": bool(answer and answer.found),
-        "stage": stage,
+        "stage": _STAGES.get(stage, stage) if stage else None,
         "reason": answer.reason if answer else "",
         "sources": _sources(turn),
         "warnings": list(answer.warnings) if answer else [],

@@ -16,6 +16,7 @@ import streamlit as st
 
 from persona.answering import Health
 from persona.errors import InputError, PersonaError
+from persona.importing import IMPORTS
 from persona.jobs import PREPARE, PULL, Job, Jobs
 from persona.loading import Loader
 from persona.lookup import Lookup
@@ -224,8 +225,9 @@ class Engine:
             _ = self.runner
             # both take seconds, which the first question should not wait for; it needs them in this order
             self._search_once()
-            for module in _CLIENTS.get(self._wiring.kind, _OPENAI):
-                import_module(module)
+            with IMPORTS:
+                for module in _CLIENTS.get(self._wiring.kind, _OPENAI):
+                    import_module(module)
             self._warm_builtin()
         except PersonaError as error:
             _log.warning("not all could be made ready: %s", error)
