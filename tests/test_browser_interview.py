@@ -252,6 +252,9 @@ def test_a_thread_is_renamed_found_exported_deleted_and_brought_back(
         assert said(linked) == [REEDS, GRETA]
 
 
+REWRITTEN = '{"question": "What was Benedikt Aul\'s childhood like?", "turns": []}'
+
+
 def test_a_refusal_says_why_what_was_looked_at_and_what_to_ask_instead(page: Page, model: OpenAIStyleServer) -> None:
     before = len(model.chats)
     ask(page, "Why is the sky blue?")
@@ -259,7 +262,7 @@ def test_a_refusal_says_why_what_was_looked_at_and_what_to_ask_instead(page: Pag
     expect(page.get_by_text("Looked at: the whole page")).to_be_visible()
     expect(page.locator(".sources")).to_have_count(0)
     assert len(model.chats) == before
-    model.replies.append("I was born in Talheim.")
+    model.replies += [REWRITTEN, "I was born in Talheim."]
     page.get_by_role("button", name="What was your childhood like?").click()
     answered(page, "I was born in Talheim.")
 
