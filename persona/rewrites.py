@@ -11,6 +11,11 @@ import re
 from persona.text import content_words, unaccented
 
 _NAME_OR_NUMBER = re.compile(r"\b(?:\d[\d,.]*\d|\d|[A-ZÀ-Þ][\w'’-]*)")
+_NAME = re.compile(r"[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*)*")
+_OPENING = re.compile(
+    r"(?:Was|Were|Did|Do|Does|Is|Are|Has|Had|Who|What|When|Where|How|Why|Which|The|In|On|At|And|But|For|With|From) "
+)
+_POINTED_AT = re.compile(r"\b(?:that|this|those|these|such) (\w+)", re.IGNORECASE)
 _POINTING = frozenset(  # words that a rewrite replaces by what they point to
     (
         "last",
@@ -41,8 +46,25 @@ def check_rewrite(value: object, asked: str, seen: str, title: str) -> str | Non
     known, kept = plain_words(f"{asked} {seen} {title}"), plain_words(text)
     if names_and_numbers(text, title) - known or names_and_numbers(asked, title) - kept:
         return None
-    words = set(content_words(asked, "en")) - _POINTING
-    return None if words and words.isdisjoint(content_words(text, "en")) else text
+    pointed = " ".join(_POINTED_AT.findall(asked))  # "that song" may become the song's name
+    words = set(content_words(asked, "en")) - _POINTING - set(content_words(pointed, "en"))
+    if words and words.isdisjoint(content_words(text, "en")):
+        return None
+    return _with_full_names(text, asked, f"{seen}\n{title}")
+
+
+def _with_full_names(text: str, asked: str, seen: str) -> str:
+    """The rewrite with the whole of a name that it gives by its last word alone, if the conversation has just one."""
+    given = plain_words(asked)
+
+    def whole(found: re.Match[str]) -> str:
+        name = re.sub(r"['’]s$", "", found[0])
+        if " " in found[0] or found.start() == 0 or plain_words(name) <= given:
+            return found[0]
+        longer = {each for each in _NAME.findall(seen) if each.endswith(f" {name}") and not _OPENING.match(each)}
+        return f"{longer.pop()}{found[0].removeprefix(name)}" if len(longer) == 1 else found[0]
+
+    return _NAME.sub(whole, text)
 
 
 def _without_appositions(text: str, asked: str) -> str:

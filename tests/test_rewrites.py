@@ -125,3 +125,22 @@ def test_what_is_put_after_a_name_of_the_question_is_taken_out_again():
     )
     kept = "Did Ada Rook's arm, which Percy burned, heal?"
     assert check_rewrite(kept, "Did your arm heal?", seen + " burned", "Ada Rook") == kept
+
+
+def test_what_the_question_points_at_may_be_named_instead():
+    seen = "Ada Rook sang Low Tide in 1871."
+    assert check_rewrite("How did Low Tide do in 1871?", "How did that song do?", seen, "Ada Rook")
+
+
+def test_a_name_given_by_its_last_word_is_made_whole():
+    seen = "Interviewer: Who taught you?\nTom Hale taught me, and so did Nils Ek. Did Tom Hale pay?"
+    asked = "What did he teach?"
+    assert check_rewrite("What did Hale teach?", asked, seen, "Ada Rook") == "What did Tom Hale teach?"
+    assert check_rewrite("What did Hale's book teach?", asked, seen, "Ada Rook") == "What did Tom Hale's book teach?"
+    assert check_rewrite("What did Tom Hale teach?", asked, seen, "Ada Rook") == "What did Tom Hale teach?"
+    two = f"{seen} Ruth Hale sang."
+    assert check_rewrite("What did Hale teach?", asked, two, "Ada Rook") == "What did Hale teach?"
+    assert (
+        check_rewrite("What did Hale teach her?", "What did Hale teach?", seen, "Ada Rook")
+        == "What did Hale teach her?"
+    )
