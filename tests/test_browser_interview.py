@@ -284,7 +284,7 @@ def test_a_model_server_that_is_down_is_a_sentence_and_when_it_is_back_the_quest
         first.stop()
         ask(page, BROTHER)
         expect(page.get_by_role("button", name="Try again")).to_be_visible()
-        expect(page.locator(".stAlert").filter(has_text="answers at").first).to_be_visible()
+        expect(page.locator(".stAlert").filter(has_text="does not answer").first).to_be_visible()
         with OpenAIStyleServer([ANSWER], (MODEL,), port=port):
             page.get_by_role("button", name="Try again").click()
             answered(page, ANSWER)
