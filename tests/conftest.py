@@ -1,5 +1,7 @@
 """Fixtures that several test files share."""
 
+import signal
+
 from tests.builtin_fixture import builtin_address, builtin_home, builtin_model
 from tests.chroma_server import chroma_server
 from tests.core import _ada, ada, minilm, own_ada, place
@@ -23,3 +25,6 @@ __all__ = [
     "place",
     "postgres",
 ]
+
+# a run in the background ignores ctrl-C, and so would the processes that it starts to press it on
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -115,7 +115,7 @@ def test_a_suggested_question_is_answered_with_sources_that_open_and_all_that_le
     page: Page, model: OpenAIStyleServer
 ) -> None:
     model.replies.append(f"I was born in Talheim. {ANSWER} That was in Lisbon.")
-    page.get_by_role("button", name="What was your childhood like?").click()
+    page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="What was your childhood like?").click()
     answered(page, "I was born in Talheim.")
 
     expect(page.locator(".doubtful")).to_have_text("Lisbon")

@@ -49,8 +49,9 @@ def test_no_query_of_a_turn_reads_a_whole_table(own_ada: Talk):
     thread = own_ada.thread()
     first = own_ada.ask("Who was your father?", "My father was Josiah Marsh.", thread=thread)
     rewritten = json.dumps({"question": "Was Josiah Marsh a fisherman?", "turns": [1]})
+    own_ada.model.otherwise = "Josiah Marsh was one."
     with statements() as seen:
-        own_ada.ask("Was he a fisherman?", "Josiah Marsh was one.", thread=thread, parent=first.id, rewrite=[rewritten])
+        own_ada.ask("Was he a fisherman?", thread=thread, parent=first.id, rewrite=[rewritten])
         own_ada.wiring.history.threads(own_ada.person)
         own_ada.wiring.history.turns(thread)
         own_ada.wiring.history.abandon()

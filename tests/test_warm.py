@@ -20,16 +20,16 @@ from tests.core import ADA, Place, Talk, page
 from tests.scripted import ScriptedModel
 
 
-def test_what_is_warmed_is_the_front_of_the_first_answer_s_prompt(own_ada: Talk):
+def test_what_is_warmed_is_the_front_of_the_first_prompt_with_the_introduction(own_ada: Talk):
     own_ada.model.scripts["answer"] += ["I"]
     own_ada.wiring.interview.warm(own_ada.person, model=True)
     (warmed,) = own_ada.model.requests
     assert warmed.max_tokens == 1
-    own_ada.ask("Who was your father?", "My father was Josiah Marsh, a fisherman.")
+    own_ada.ask("Who are you?", "I was the keeper of the lighthouse of Saltwick.")
     sent = own_ada.model.requests[-1]
     both = zip(warmed.messages[0].text, sent.messages[0].text, strict=False)
     front = "".join(one for one, other in takewhile(lambda pair: pair[0] == pair[1], both))
-    assert front.rstrip().endswith(ADA["Introduction"])
+    assert ADA["Introduction"] in front
     assert len(front) > len(sent.messages[0].text) / 3
 
 
