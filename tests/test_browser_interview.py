@@ -263,7 +263,7 @@ def test_a_refusal_says_why_what_was_looked_at_and_what_to_ask_instead(page: Pag
     expect(page.locator(".sources")).to_have_count(0)
     assert len(model.chats) == before
     model.replies += [REWRITTEN, "I was born in Talheim."]
-    page.get_by_role("button", name="What was your childhood like?").click()
+    page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="What was your childhood like?").click()
     answered(page, "I was born in Talheim.")
 
 
