@@ -121,7 +121,7 @@ def _way_out(answers: ModelStatus, others: Sequence[ModelStatus]) -> Offer:
         words = f"Ollama does not have the model {answers.model} yet{f' ({gb(size)} to download)' if size else ''}."
         return Offer(words, "pull", "ollama", answers.model)
     if answers.kind == "ollama":
-        words = f"Ollama does not answer at {answers.address}. Open the Ollama app, or run `ollama serve`."
+        words = f"Ollama does not answer at {answers.address}. Open the Ollama app, or run “ollama serve”."
     else:
         words = " ".join(filter(None, (_ended(answers.problem), _ended(answers.remedy)))) or "No model answers."
     for kind in ("ollama", "openai", "builtin"):
@@ -138,7 +138,7 @@ def _better(ollama: ModelStatus, window: int) -> Offer | None:
     if not ollama.details.get("missing"):
         words = (
             f"{why} {ollama.model} on Ollama answers better. Get Ollama from ollama.com and open it, or run "
-            "`ollama serve`; it is noticed here by itself."
+            "“ollama serve”; it is noticed here by itself."
         )
         return Offer(words, "look")
     wanted = fit(ollama, window)

@@ -66,7 +66,7 @@ def test_beside_the_built_in_model_ollama_is_offered_to_be_started() -> None:
     assert offer
     assert offer.action == "look"
     assert "qwen3:8b on Ollama answers better" in offer.words
-    assert "`ollama serve`" in offer.words
+    assert "“ollama serve”" in offer.words
 
 
 def test_beside_the_built_in_model_a_missing_one_is_offered_to_be_fetched() -> None:

@@ -84,10 +84,9 @@ def _nobody(engine: Engine) -> None:
 def _card(engine: Engine, person: Person, build: Build, threads: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         portrait(engine.lookup.portrait(build.picture), person.title, _FACE)
-        with st.container(gap="xxsmall"):
-            st.subheader(plain(person.title), anchor=False)
-            if person.source == "sample":
-                st.badge("Sample", icon=":material/menu_book:", color="green")
+        st.subheader(plain(person.title), anchor=False)
+    if person.source == "sample":
+        st.badge("Sample", icon=":material/menu_book:", color="green")
     st.text(sentence(build.description))
     st.caption(facts(person, build, threads))
     if engine.embedder_name and build.embedder != engine.embedder_name:
