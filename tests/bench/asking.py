@@ -111,6 +111,7 @@ def main() -> None:
     ]
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
+        bound.listen()  # whoever is told the port may call at once
         print(json.dumps({"port": bound.getsockname()[1]}), flush=True)
         app = Starlette(routes=routes, middleware=[Middleware(VisitorCookie, cookie_secret)])
         uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_keep_alive=600)).run(sockets=[bound])
