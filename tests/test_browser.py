@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import re
-import shutil
 import threading
 import time
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from persona.adapters.markdown import read_markdown
 from persona.settings import Settings
 from persona.wiring import Wiring
 from tests.app_server import AppServer
+from tests.browser import chromium
 from tests.loopback import Exchange, WireReply
-from tests.needs import need
 from tests.openai_style import OpenAIStyleServer
 
 pytestmark = pytest.mark.browser
 PATIENCE = 120_000  # milliseconds, on a busy machine
 expect.set_options(timeout=PATIENCE)
-FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run"
 MODEL = "llama-test"  # by its name one that does not think: nothing is held back for that
 HOSTILE = "$5 million and $10 million, <b>b</b>, :red[x], ![x](http://127.0.0.1:9/x.png), ~~y~~, :smile:, a -> b"
 PAGE = f"""---
@@ -70,12 +68,8 @@ class Unhurried(OpenAIStyleServer):
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    need(found, "no Chromium on this machine")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=found, args=FLAGS.split())
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
