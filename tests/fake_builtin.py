@@ -21,8 +21,13 @@ def main() -> None:
     alive = places.alive()  # the lock goes with the object
     alive.acquire(timeout=2)
     silent = options.home / "was.silent"
-    reply = WireReply(FATHER) if silent.exists() else WireReply(FATHER, go_on=threading.Event())
-    silent.touch()
+
+    def reply(_: object) -> WireReply:
+        if silent.exists():
+            return WireReply(FATHER)
+        silent.touch()  # only once it is asked: who kills it before that sees the next one answer
+        return WireReply(FATHER, go_on=threading.Event())
+
     server = OpenAIStyleServer([reply] * 100, models=[options.model.stem])
     server.routes |= {"GET /health": _fine, "GET /slots": _idle}
     server.routes = {name.replace(" ", f" {secret}"): route for name, route in server.routes.items()}

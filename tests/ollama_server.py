@@ -150,7 +150,7 @@ class OllamaServer(LoopbackServer):
         for number, part in enumerate(pieces):
             exchange.chunk(json.dumps(part) + "\n")
             if number == 0 and reply.go_on:
-                reply.go_on.wait(10)
+                reply.go_on.wait(60)
         if reply.broken:
             exchange.hang_up()
             return

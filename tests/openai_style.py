@@ -99,7 +99,7 @@ class OpenAIStyleServer(LoopbackServer):
             timed = {"timings": so_far} if exchange.body.get("timings_per_token") else {}
             exchange.chunk(_event({**head, "choices": [_choice(delta)], **timed}))
             if number == 0 and reply.go_on:
-                reply.go_on.wait(10)
+                reply.go_on.wait(60)
         if reply.broken:
             exchange.hang_up()
             return

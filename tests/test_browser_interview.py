@@ -203,6 +203,7 @@ def test_an_answer_is_rated_with_a_word_of_why(page: Page, model: OpenAIStyleSer
     tool(page, "A bad answer").click()
     page.get_by_label("What was wrong with it?").fill("Too short")
     page.keyboard.press("Enter")
+    expect(page.get_by_text("Kept with the answer.")).to_be_visible()
     page.reload()
     answered(page, ANSWER)
     expect(page.get_by_label("What was wrong with it?")).to_have_value("Too short")

@@ -177,6 +177,8 @@ def _why_rated(scene: Scene, rating: Rating) -> None:
 
     label = "What was good about it?" if rating.good else "What was wrong with it?"
     st.text_input(label, rating.why, key=key, max_chars=_LONGEST_WHY, placeholder="A word of why", on_change=keep)
+    if rating.why:
+        st.caption("Kept with the answer.")
 
 
 def _editor(turn: Turn) -> None:
