@@ -17,14 +17,14 @@ from itertools import chain, count, takewhile
 
 import numpy as np
 
-from persona.dates import with_life_dates
+from persona.dates import searched_texts
 from persona.errors import PageError, StoreError
 from persona.ports import ChunkStore, Embedder, Library, Vectors
 from persona.records import PATH_SEPARATOR, Build, Chunk, Loaded, Page, Person, Progress, Section, new_id, now
 from persona.searching import knows
 from persona.text import sentences, shortened, windows
 
-CHUNKER = "paragraphs-windows-4"  # another way to cut needs another name: stored with each build
+CHUNKER = "paragraphs-windows-5"  # another way to cut needs another name: stored with each build
 _KEEP_OLD = timedelta(hours=1)  # longer than any load or any reader that follows an old pointer
 _ONE_LINE = 180  # characters
 _TOLD = ("revision", "origin", "picture", "revised_at")  # what a build copies from its page and readers are told
@@ -144,7 +144,8 @@ class Ingest:
     ) -> Generator[Progress, None, int]:
         """Embed what is new and store all; the generator's value is the number of chunks that were new."""
         self._library.begin(build.id)
-        groups = [_pieces(chunk, page.language, page.title) for chunk in chunks]
+        searched = searched_texts(chunks, page.language)
+        groups = [_pieces(chunk, text, page) for chunk, text in zip(chunks, searched, strict=True)]
         new = [i for i, chunk in enumerate(chunks) if len(known.get(chunk.sha, ())) != len(groups[i])]
         # longest first: texts of like length go through the embedder together, and the rest goes ever faster
         todo = sorted((p for i in new for p in groups[i]), key=lambda p: self._embedder.count(p.text), reverse=True)
@@ -236,10 +237,16 @@ def make_chunks(page: Page, embedder: Embedder) -> tuple[Chunk, ...]:
     for section in page.sections:
         room = max(embedder.max_tokens - embedder.count(context_line(page.title, section.path)), 32)
         for text in _split(section, page.language, room, embedder):
-            embedded = f"{context_line(page.title, section.path)}{text}"
-            sha = hashlib.sha256(embedded.encode()).hexdigest()
-            chunks.append(Chunk(new_id(), len(chunks), section.path, text, sha))
-    return tuple(chunks)
+            chunks.append(Chunk(new_id(), len(chunks), section.path, text, ""))
+    searched = searched_texts(chunks, page.language)
+    return tuple(
+        replace(chunk, sha=_sha(page.title, chunk, text)) for chunk, text in zip(chunks, searched, strict=True)
+    )
+
+
+def _sha(title: str, chunk: Chunk, searched: str) -> str:
+    """Of all that its vectors are made of."""
+    return hashlib.sha256(f"{context_line(title, chunk.path)}{searched}".encode()).hexdigest()
 
 
 def context_line(title: str, path: Sequence[str]) -> str:
@@ -304,11 +311,10 @@ def _merge_short(texts: Sequence[str], room: int, embedder: Embedder) -> list[st
 _SHORT = 200  # characters
 
 
-def _pieces(chunk: Chunk, language: str, title: str) -> list[_Piece]:
-    """The chunk itself, then its windows of two sentences."""
+def _pieces(chunk: Chunk, searched: str, page: Page) -> list[_Piece]:
+    """The chunk itself as it is searched, then its windows of two sentences."""
     section = PATH_SEPARATOR.join(chunk.path)
-    text = with_life_dates(chunk, language)
-    whole = _Piece(chunk.id, context_line(title, chunk.path) + text, {"kind": "chunk", "section": section})
+    whole = _Piece(chunk.id, context_line(page.title, chunk.path) + searched, {"kind": "chunk", "section": section})
     fields = {"kind": "window", "section": section}
-    texts = windows(sentences(text, language))
+    texts = windows(sentences(searched, page.language))
     return [whole, *(_Piece(f"{chunk.id}:{n}", text, fields) for n, text in enumerate(texts))]

@@ -12,7 +12,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from persona.dates import with_life_dates
 from persona.ngrams import Scores
 from persona.ports import TokenEmbedder, Vectors
 from persona.records import Chunk
@@ -40,14 +39,14 @@ class LateInteraction:
             return np.zeros(len(chunks), dtype=np.float32)
         weights /= weights.sum()
         return np.array(
-            [_nearness(vectors, self._passage(with_life_dates(c, index.language)), weights) for c in chunks],
+            [_nearness(vectors, self._passage(index.texts[c.id]), weights) for c in chunks],
             dtype=np.float32,
         )
 
     def meet(self, index: PageIndex) -> None:
         """Make the vectors of all passages of a page, some 20 a second, before anybody waits for them."""
         for chunk in index.chunks[:_KEPT]:
-            self._passage(with_life_dates(chunk, index.language))
+            self._passage(index.texts[chunk.id])
 
     def _embed(self, text: str) -> Vectors:
         return np.asarray(self._embedder.embed_tokens(text)[1], dtype=np.float16)

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from persona.dates import with_life_dates
+from persona.abbreviations import abbreviations
+from persona.dates import searched_texts
 from persona.ngrams import NgramIndex, Scores
 from persona.records import PATH_SEPARATOR, Chunk
 from persona.text import base_language, content_words, sentences
@@ -60,7 +61,9 @@ class PageIndex:
 
     def __init__(self, title: str, language: str, chunks: Sequence[Chunk]) -> None:
         self.title, self.language, self.chunks = title, language, tuple(chunks)
-        texts = [f"{' '.join(chunk.path)}\n{with_life_dates(chunk, language)}" for chunk in chunks]
+        # by a chunk's id, its text as it is searched
+        self.texts = dict(zip((chunk.id for chunk in chunks), searched_texts(chunks, language), strict=True))
+        texts = [f"{' '.join(chunk.path)}\n{self.texts[chunk.id]}" for chunk in chunks]
         self.ngrams = NgramIndex(texts, language)
         self.name_words = frozenset(self.ngrams.words(title))
 
@@ -68,6 +71,11 @@ class PageIndex:
     def position(self) -> dict[str, int]:
         """Where a chunk stands, by its id."""
         return {chunk.id: i for i, chunk in enumerate(self.chunks)}
+
+    @cached_property
+    def abbreviations(self) -> dict[str, str]:
+        """What the page's abbreviations stand for."""
+        return abbreviations(self.texts.values())
 
     @cached_property
     def sections(self) -> tuple[tuple[str, ...], ...]:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from persona.abbreviations import spelled_out
 from persona.errors import IndexMismatch
 from persona.late import LateInteraction
 from persona.ngrams import Scores
@@ -97,6 +98,7 @@ class Searcher:
     def search(self, question: str) -> Found:
         """The nearest vectors of the question, as it names the persona and as it was asked."""
         title, language = self.index.title, self.index.language
+        question = spelled_out(question, self.index.abbreviations)
         searched, asked = self._embedder.embed([with_name(question, title, language), with_you(question, title)])
         signals = Signals(
             cosines=dict(self._nearest(searched, "chunk", _NEIGHBORS)),

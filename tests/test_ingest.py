@@ -402,10 +402,11 @@ def test_a_path_longer_than_the_embedder_sees_does_no_harm(minilm):
 def test_any_text_is_cut_into_chunks_that_fit(texts):
     embedder = WordEmbedder()
     sections = [Section((f"S{n}",), text * 5) for n, text in enumerate(texts) if text.strip()]
-    for chunk in make_chunks(page("A", sections), embedder):
+    made = page("A", sections)
+    for chunk in make_chunks(made, embedder):
         assert chunk.text
         assert embedder.count(chunk.text) <= embedder.max_tokens
-        ingest._pieces(chunk, "en", "A")
+        ingest._pieces(chunk, chunk.text, made)
 
 
 def test_progress_never_runs_backward(place):

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from persona.dates import with_life_dates
+from persona.dates import searched_texts
 from persona.late import LateInteraction
 from persona.ports import TokenEmbedder
 from persona.records import INTRODUCTION, Chunk
@@ -95,18 +95,45 @@ def lead(text: str) -> Chunk:
     return Chunk("c", 0, (INTRODUCTION,), text, "")
 
 
+def searched(chunk: Chunk, language: str) -> str:
+    """As the only chunk of its page."""
+    return searched_texts([chunk], language)[0]
+
+
 def test_life_dates_are_told_in_words():
-    told = with_life_dates(lead("Ada Rook (Norse: Áda; 1 May 1850 – 2 June 1900) kept a lighthouse."), "en")
+    told = searched(lead("Ada Rook (Norse: Áda; 1 May 1850 – 2 June 1900) kept a lighthouse."), "en")
     assert told == "Ada Rook (Norse: Áda; born 1 May 1850, died 2 June 1900) kept a lighthouse."
-    assert "born May 1, 1850, died June 2, 1900)" in with_life_dates(lead("X (May 1, 1850 – June 2, 1900) was"), "en")
-    assert "born 384, died 322 BC)" in with_life_dates(lead("X (384–322 BC) was"), "en")
-    assert with_life_dates(lead("X (* 1. Mai 1850 in Kiel; † 2. Juni 1900) war"), "de").startswith(
+    assert "born May 1, 1850, died June 2, 1900)" in searched(lead("X (May 1, 1850 – June 2, 1900) was"), "en")
+    assert "born 384, died 322 BC)" in searched(lead("X (384–322 BC) was"), "en")
+    assert searched(lead("X (* 1. Mai 1850 in Kiel; † 2. Juni 1900) war"), "de").startswith(
         "X (geboren 1. Mai 1850 in Kiel; gestorben 2. Juni 1900)"
     )
 
 
 def test_other_dates_stay_as_they_are():
     text = "X ruled (1850–1900)."
-    assert with_life_dates(Chunk("c", 3, ("Reign",), text, ""), "en") == text
-    assert with_life_dates(lead("X (born 3 May 1950) sings."), "en") == "X (born 3 May 1950) sings."
-    assert with_life_dates(lead(text), "zh") == text
+    assert searched(Chunk("c", 3, ("Reign",), text, ""), "en") == text
+    assert searched(lead("X (born 3 May 1950) sings."), "en") == "X (born 3 May 1950) sings."
+    assert searched(lead(text), "zh") == text
+
+
+def in_section(name: str, text: str) -> Chunk:
+    return Chunk(text, 0, (name,), text, "")
+
+
+def test_a_year_that_is_only_pointed_at_is_named():
+    chunks = [
+        in_section("Work", "In 1851 she lit it. In 1853 it burned."),
+        in_section("Work", "That same year she rebuilt it. In 1860 it fell; during that year she left."),
+        in_section("Later", "That year is not told."),
+        in_section("Later", "She came back in 1870. In the same year she wed."),
+    ]
+    assert searched_texts(chunks, "en") == [
+        chunks[0].text,
+        "That same year (1853) she rebuilt it. In 1860 it fell; during that year she left.",
+        chunks[2].text,
+        chunks[3].text,
+    ]
+    german = [in_section("Werk", "1851 zog sie um."), in_section("Werk", "Im selben Jahr baute sie.")]
+    assert searched_texts(german, "de")[1] == "Im selben Jahr (1851) baute sie."
+    assert searched_texts(german, "fr") == [chunk.text for chunk in german]
