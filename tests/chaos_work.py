@@ -26,6 +26,7 @@ from persona.errors import PersonaError
 from persona.ingest import Ingest
 from persona.records import Page, Person, Turn
 from persona.runner import Runner
+from persona.talk import needs_no_model
 from persona.wiring import Wiring
 from tests.core import WordEmbedder, page, settings
 
@@ -38,6 +39,9 @@ for _late in (
 
 PEOPLE = ("Mara Quill", "Tobin Ashlar", "Ines Varga")
 PLACES = ("Saltwick", "Orme Head", "Cold Harbor", "Thorn Reach", "Larksea", "Dunmere", "Ebb Stack", "Fallow Point")
+for _name in PEOPLE:
+    needs_no_model("What is it?", _name, "en", living=True)  # compiles patterns, which would be most of a first turn
+
 CHANGES = 40  # places whose passage changes from revision to revision, so that there is something to embed
 
 

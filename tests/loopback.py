@@ -169,7 +169,11 @@ def _handler(server: LoopbackServer) -> type[BaseHTTPRequestHandler]:
             self._serve()
 
         def _serve(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            length = int(self.headers.get("Content-Length") or 0)
+            raw = self.rfile.read(length)
+            if len(raw) < length:  # the client was killed while it asked
+                self.close_connection = True
+                return
             headers = {name.lower(): value for name, value in self.headers.items()}
             received = Received(self.command, self.path, json.loads(raw) if raw else {}, headers)
             server.received.append(received)
