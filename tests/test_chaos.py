@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -48,3 +49,13 @@ def test_a_lost_turn_a_changed_answer_and_a_broken_index_would_be_noticed(tmp_pa
         assert [what.partition(" of turn")[0] for what in found.lost[:2]] == ["the question", "the answer"]
         assert found.broken == ["the vectors of Mara Quill"]
         assert found.by_hand == [], "it mends itself"
+
+
+def test_a_client_that_is_killed_while_it_asks_is_no_fault_of_the_scripted_server() -> None:
+    with Model(1) as model:
+        host, _, port = model.address.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as cut:
+            cut.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 100\r\n\r\n")
+            cut.shutdown(socket.SHUT_WR)
+            assert cut.recv(100) == b"", "it hangs up"
+        assert model.received == []
