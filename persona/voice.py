@@ -65,14 +65,23 @@ def asking_what_came_of_it(question: str) -> str:
 
 
 def to_interviewer(pieces: Iterable[str]) -> Generator[str, None, None]:
-    """The answer to it, said to the interviewer's face; sentence by sentence."""
-    held = ""
+    """The answer to it, said to the interviewer's face; sentence by sentence. What they are, they told the persona."""
+    held, turn = "", _as_told
     for piece in pieces:
         held += piece
         *ended, held = re.split(r"(?<=[.!?]) (?=[A-ZÀ-Þ])", held)
-        yield from (f"{_to_face(part)} " for part in ended)
+        for part in ended:
+            yield f"{turn(part)} "
+            turn = _to_face
     if held:
-        yield _to_face(held)
+        yield turn(held)
+
+
+def _as_told(sentence: str) -> str:
+    text = _to_face(sentence)
+    if re.match(r"(?:You are|You were|You have|Your (?:name|job|work|paper|school|age)\b)", text):
+        return f"You told me that {text[:1].lower()}{text[1:]}"
+    return re.sub(r"^You asked (?!me\b)", "You asked me ", text)
 
 
 def _to_face(sentence: str) -> str:

@@ -77,7 +77,27 @@ def test_the_answer_to_it_speaks_to_the_interviewer():
     answer = "The interviewer's name is Tilda. The interviewer was sent by a paper, and asked the interviewer nothing."
     for piece in (1, 7, 500):
         pieces = [answer[i : i + piece] for i in range(0, len(answer), piece)]
-        assert "".join(to_interviewer(pieces)) == "Your name is Tilda. You were sent by a paper, and asked you nothing."
+        assert "".join(to_interviewer(pieces)) == (
+            "You told me that your name is Tilda. You were sent by a paper, and asked you nothing."
+        )
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("The interviewer is a nurse.", "You told me that you are a nurse."),
+        ("Your name is Tilda", "You told me that your name is Tilda"),
+        ("Your first question was about the mill.", "Your first question was about the mill."),
+        ("The interviewer asked about the mill.", "You asked me about the mill."),
+        ("You asked me who built it.", "You asked me who built it."),
+        ("The interviewer said that rain is dull.", "You said that rain is dull."),
+        ("I told the interviewer about my mill.", "I told you about my mill."),
+        ("Tilda.", "Tilda."),
+        ("", ""),
+    ],
+)
+def test_what_the_interviewer_said_of_themselves_was_told_to_the_persona(answer: str, said: str):
+    assert "".join(to_interviewer([answer])) == said
 
 
 @pytest.mark.parametrize(
