@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,6 +19,7 @@ from persona.adapters.backup import SAVED
 from persona.adapters.database import Database
 from persona.adapters.migrations import HEAD
 from persona.adapters.tables import metadata, threads
+from persona.adapters.workers import this_worker
 from persona.errors import StoreError
 from persona.records import Question, Turn, new_id, now
 from tests.cli_fixture import PAID, PAID_ANSWER, Line, line, run, wired
@@ -229,6 +232,33 @@ def test_a_disk_without_room_for_it_leaves_no_half_backup(asked: Line, monkeypat
     assert "make room" in asked.json("backup", str(file), "--yes", code=1)["error"]
     assert file.read_bytes() == before
     assert [path.name for path in asked.folder.iterdir() if "saved" in path.name] == ["saved.backup"]
+
+
+_KILLED = """
+import os, signal, sys
+from persona.adapters import backup
+from persona.adapters.database import Database
+def _die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+backup._contents = _die  # all is copied, and the transaction is open
+Database(sys.argv[1]).back_up(backup.Path(sys.argv[2]))
+"""
+
+
+def test_what_a_killed_backup_left_is_cleared_away_by_the_next_one_alone(asked: Line) -> None:
+    def hidden() -> set[str]:
+        return {path.name for path in asked.folder.glob(".*backup*")}
+
+    file, url = asked.folder / "saved.backup", str(asked.wiring.settings.database_url)
+    subprocess.run([sys.executable, "-c", _KILLED, url, str(file)], check=False, timeout=120)
+    assert hidden(), "it was killed before it was done"
+    assert not file.exists()
+    at_work, elsewhere = this_worker().replace(":", ","), "another-machine,1,1"
+    others = {f".persona-backup.{at_work}.id", f".persona-backup.{elsewhere}.id", ".saved.backup.of-somebody"}
+    for name in others:
+        (asked.folder / name).touch()
+    asked.run("backup", str(asked.folder / "another.backup"))
+    assert hidden() == others
 
 
 def test_who_was_deleted_stays_readable_through_backup_and_restore(asked: Line) -> None:

@@ -26,6 +26,7 @@ from persona.wiring import Wiring
 from tests.cli_fixture import Line, line
 from tests.core import WordEmbedder
 from tests.loopback import WireReply
+from tests.needs import need
 from tests.openai_style import OpenAIStyleServer
 from tests.reader import FATHER, FATHER_ASKED, Reader, reader_of, wait_for
 
@@ -158,15 +159,13 @@ def test_a_database_locked_in_mid_turn_ends_the_turn_when_the_lock_is_gone(
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of two megabytes."""
-    if not (hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("mount")):
-        pytest.skip("only root can mount a small disk")
+    need(hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("mount"), "only root can mount a small disk")
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True, text=True, check=False
     )
-    if mounted.returncode:  # a container may not let root do it
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+    need(not mounted.returncode, f"root may not mount a small disk here: {mounted.stderr.strip()}")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 

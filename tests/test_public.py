@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from persona.errors import InputError
-from persona.records import Question, Rating, Turn, Visitor, new_id, now
-from persona.ui import state, visitors
+from persona.adapters.tickets import INTERRUPTED
+from persona.answering import Health
+from persona.errors import InputError, StoreError
+from persona.records import ModelCall, ModelStatus, Question, Rating, Trace, Turn, Visitor, new_id, now
+from persona.ui import guard, state, visitors
 from persona.ui.own import OwnThreads
 from persona.ui.state import PUBLIC, Engine
+from persona.ui.text import JOINER
 from tests.core import Talk, WordEmbedder, page, settings, talk_with
 from tests.test_ui import APP
 
@@ -127,6 +132,77 @@ def test_too_many_questions_are_one_sentence_and_the_question_is_kept(
     assert "10 questions in 10 minutes came from your network" in told.replace("\\", "")
     assert "Try again in about 10 minutes" in told.replace("\\", "")
     assert "Try again" in [button.label for button in at.button]
+
+
+def read(text: str) -> str:
+    """As a reader sees what was escaped."""
+    return text.replace("\\", "").replace(JOINER, "")
+
+
+def shown(elements: Sequence[Any]) -> list[str]:
+    return [read(element.value) for element in elements]
+
+
+WHERE = "The model server at http://10.1.2.3:8000/v1 does not answer. Check that it runs, or see /srv/persona/log."
+
+
+def test_why_an_answer_failed_is_for_the_keeper_and_visitors_are_told_no_address(
+    engine: Engine, oda: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_visitor(monkeypatch, "me")
+    thread = engine.history.start(oda.person).id
+    turn = asked(engine.history, thread)
+    call = ModelCall("answer", "scripted", "", (), "", 0, 0, 0, 0.1, 1, error=WHERE)
+    oda.wiring.history.finish(replace(turn, state="failed", error=WHERE, trace=Trace(calls=(call,))))
+    history = engine.history
+    (seen,) = history.turns(thread)
+    assert [seen] == history.path(turn.id) == [history.turn(turn.id)]
+    assert (seen.state, seen.error, seen.trace.calls[0].error) == ("failed", guard.TROUBLE, "failed")
+    assert oda.wiring.history.turn(turn.id).error == WHERE, "it is kept"
+
+    other = asked(history, history.start(oda.person).id)
+    ended = oda.wiring.history.finish(replace(other, state="interrupted", error=INTERRUPTED))
+    assert history.turn(ended.id).error == INTERRUPTED, "that tells of nothing here"
+
+    def script(thread: str) -> None:
+        import streamlit
+
+        from persona.ui import interview
+
+        streamlit.query_params["thread"] = thread
+        interview.page()
+
+    at = AppTest.from_function(script, default_timeout=60, args=(thread,)).run()
+    assert not at.exception
+    assert guard.TROUBLE in shown(at.error)
+    assert "10.1.2.3" not in read(str(at))
+
+
+def test_a_store_in_trouble_is_told_without_its_address(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    as_visitor(monkeypatch, "me")
+
+    def broken(*_: object) -> None:
+        raise StoreError(WHERE)
+
+    monkeypatch.setattr(type(engine.library), "people", broken)
+    script = "from persona.ui import interview, people\ninterview.page()\npeople.page()\n"
+    at = AppTest.from_string(script, default_timeout=60).run()
+    assert shown(at.error) == [WHERE] * 2, "whose computer it is may know"
+    monkeypatch.setenv("PERSONA_PUBLIC", "1")
+    at = AppTest.from_string(script, default_timeout=60).run()
+    assert shown(at.error) == [guard.TROUBLE] * 2
+    assert WHERE in caplog.text, "the keeper finds it"
+
+
+def test_which_model_answers_is_told_without_where(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = ModelStatus("openai", "http://10.1.2.3:8000/v1", "llama-3", ready=True)
+    monkeypatch.setattr(engine, "health", lambda: Health(answers, ()))
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    assert not at.exception
+    assert "**Answers:** llama-3." in shown(at.caption)
+    assert "10.1.2.3" not in read(str(at))
 
 
 @pytest.fixture(autouse=True)

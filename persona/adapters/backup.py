@@ -21,11 +21,13 @@ from sqlalchemy import Connection, Table, TableClause, column, delete, func, ins
 
 from persona.adapters.connections import Connections
 from persona.adapters.tables import Record, Words, builds, chunks, metadata, people, ratings, threads, turns
+from persona.adapters.workers import is_gone, this_worker
 from persona.errors import InputError, StoreError
 from persona.records import new_id
 
 SAVED = (builds, people, chunks, threads, turns, ratings)  # each after those that it points to
 _SQLITE = b"SQLite format 3\0"
+_DRAFT = ".persona-backup."  # begins the name of what is not whole yet; then come the process and an id
 _ROWS = 500  # copied at a time
 _INTERRUPTED = "The backup was made before the answer was finished: ask again."
 
@@ -43,7 +45,8 @@ def save(connections: Connections, file: Path) -> Contents:
     """Write a backup there, in place of what was there, once it is whole. Raises InputError, StoreError, OSError."""
     if connections.is_in(file):
         raise InputError(f"{file} is the database itself. Name another file.")
-    fresh = file.with_name(f".{file.name}.{new_id()}")
+    _clear_away_what_killed_ones_left(file.parent)
+    fresh = file.with_name(f"{_DRAFT}{_in_a_name(this_worker())}.{new_id()}")
     fresh.touch(mode=0o600)  # conversations are nobody else's business
     try:
         copy = Connections(_url(fresh))
@@ -58,6 +61,22 @@ def save(connections: Connections, file: Path) -> Contents:
         for left in file.parent.glob(f"{fresh.name}*"):
             left.unlink(missing_ok=True)
     return contents
+
+
+def _clear_away_what_killed_ones_left(folder: Path) -> None:
+    for draft in folder.glob(f"{_DRAFT}*"):
+        worker = draft.name.removeprefix(_DRAFT).rpartition(".")[0]
+        if is_gone(_from_a_name(worker)):
+            draft.unlink(missing_ok=True)
+
+
+def _in_a_name(worker: str) -> str:
+    """Not every system takes colons in the name of a file."""
+    return worker.replace(":", ",")
+
+
+def _from_a_name(worker: str) -> str:
+    return worker.replace(",", ":")
 
 
 def restore(connections: Connections, file: Path, keep: Path | None) -> Contents:

@@ -1,4 +1,7 @@
-"""No traceback ever reaches the reader: trouble becomes one sentence. Knows nothing of what is drawn."""
+"""No traceback ever reaches the reader: trouble becomes one sentence. Knows nothing of what is drawn.
+
+Who visits a public demo cannot mend it, and learns no address or path of it: what is wrong stands in the log.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from typing import ParamSpec
 
 import streamlit as st
 
-from persona.errors import PersonaError
+from persona.errors import Busy, InputError, PersonaError
 from persona.jobs import UNEXPECTED
+from persona.settings import load_settings
 from persona.ui.text import plain
 
+TROUBLE = "Something is wrong on this demo's side. Try again in a minute; if it stays, its keeper finds the reason in the log."
 _P = ParamSpec("_P")
 _log = logging.getLogger(__name__)
 
@@ -25,9 +30,17 @@ def guarded(draw: Callable[_P, None]) -> Callable[_P, None]:
         try:
             draw(*args, **kwargs)
         except PersonaError as error:
-            st.error(plain(str(error)), icon=":material/error:")
+            st.error(plain(told(error)), icon=":material/error:")
         except Exception:
             _log.exception("a page could not be drawn")
             st.error(UNEXPECTED, icon=":material/error:")
 
     return safely
+
+
+def told(error: PersonaError) -> str:
+    """What the reader is told of it: all, unless it is a visitor's and no matter of what they did."""
+    if isinstance(error, InputError | Busy) or not load_settings().public:
+        return str(error)
+    _log.warning("a visitor was told of trouble: %s", error)
+    return TROUBLE

@@ -18,7 +18,7 @@ from persona.suggestions import suggestions
 from persona.talk import phrases
 from persona.ui import asking, bubbles, pages, state
 from persona.ui.about import badge
-from persona.ui.guard import guarded
+from persona.ui.guard import guarded, told
 from persona.ui.model_line import model_line
 from persona.ui.portraits import avatar
 from persona.ui.sidebar import sidebar
@@ -99,9 +99,9 @@ def _interview(engine: Engine, person: Person, build: Build, thread: str) -> Non
         if asking.ask(engine, person.id, thread, turns, path):
             turns, path = _read(engine, thread)
     except InputError as error:
-        st.error(plain(str(error)))
+        st.error(plain(told(error)))
     except PersonaError as error:
-        trouble = str(error)
+        trouble = told(error)
     if path:
         st.query_params["thread"] = thread
     _draw(engine, person.title, portrait, turns, path)

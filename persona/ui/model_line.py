@@ -6,6 +6,8 @@ while something is about to change: a server is started, a model comes.
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 import streamlit as st
 
 from persona.answering import Health, Offer, named
@@ -70,7 +72,7 @@ def _line(engine: Engine, seen: object, offers: bool) -> None:
         _choice(engine, health)
     if health.answers.ready:
         if offers:
-            st.caption(_words(health.answers))
+            st.caption(_words(health.answers, engine.settings.public))
     elif engine.settings.public:
         st.warning("No model answers at the moment. Try again later.", icon=":material/warning:")
     elif offers and health.offer:
@@ -147,7 +149,10 @@ def _answer_with(engine: Engine, kind: str, model: str) -> None:
     st.session_state[_CHANGED] = True
 
 
-def _words(status: ModelStatus) -> str:
+def _words(status: ModelStatus, public: bool = False) -> str:
+    """Visitors of a public demo are not told where it is."""
+    if public:
+        return f"**Answers:** {plain(PurePath(status.model).name or 'a language model')}."
     if status.kind == "builtin":
         return f"**Answers:** {plain(named(status))}, on this computer. Nothing you ask leaves it."
     where = f" ({plain(status.address)})" if status.kind == "ollama" else ""

@@ -1,12 +1,17 @@
-"""A visitor's own threads: the history of a public demo, in which nobody finds what others asked. Knows no page."""
+"""A visitor's own threads: the history of a public demo, in which nobody finds what others asked.
+
+Why an answer failed may name addresses of the keeper's machines, and is kept from visitors. Knows no page.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from persona.errors import InputError
 from persona.ports import History
 from persona.records import Rating, Thread, Turn
+from persona.ui.guard import TROUBLE
 
 
 class OwnThreads:
@@ -77,15 +82,15 @@ class OwnThreads:
     def turn(self, turn: str) -> Turn | None:
         """The turn of that id, in a thread of the visitor."""
         found = self._history.turn(turn)
-        return found if found and self.thread(found.thread) else None
+        return _discreet(found) if found and self.thread(found.thread) else None
 
     def turns(self, thread: str) -> list[Turn]:
         """All turns of a thread of the visitor."""
-        return self._history.turns(thread) if self.thread(thread) else []
+        return [_discreet(turn) for turn in self._history.turns(thread)] if self.thread(thread) else []
 
     def path(self, turn: str) -> list[Turn]:
         """From the root of the visitor's thread to that turn."""
-        return self._history.path(turn) if self.turn(turn) else []
+        return [_discreet(one) for one in self._history.path(turn)] if self.turn(turn) else []
 
     def abandon(self) -> int:
         """Mark as interrupted the running turns whose process is gone, whosever they are."""
@@ -108,3 +113,10 @@ class OwnThreads:
     def _own(self, thread: str) -> None:
         if self.thread(thread) is None:
             raise InputError("There is no such thread of yours. Start a new one.")
+
+
+def _discreet(turn: Turn) -> Turn:
+    """Without the words of whoever failed; that a turn was interrupted is told in words of our own."""
+    calls = tuple(replace(call, error="failed") if call.error else call for call in turn.trace.calls)
+    error = TROUBLE if turn.state == "failed" else turn.error
+    return replace(turn, error=error, trace=replace(turn.trace, calls=calls))
