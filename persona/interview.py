@@ -190,15 +190,16 @@ class Interview:
     def warm(self, person: str, model: bool) -> None:
         """Make ready what the first question to a person would else wait for: page, vectors, and with `model` its prompt.
 
-        Raises PersonaError; nothing is stored.
+        Questions come first: it stops while one is answered. Raises PersonaError; nothing is stored.
         """
+        self._line.until_quiet()
         subject = self.subject(person)
         found = subject.searcher.search("Who are you?")
         _ = found.features, found.candidates  # the n-grams are made ready, too
         if model:
             front = [chunk.text for chunk in lead(subject.searcher.index)]
             self._steps.warm(subject.person.title, subject.person.language, front)
-        subject.searcher.warm()
+        subject.searcher.warm(self._line.until_quiet)
 
     def subject(self, person: str) -> Subject:
         """Everything that a turn needs to know of a person. Raises InputError, IndexMismatch."""

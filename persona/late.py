@@ -7,18 +7,22 @@ blurs is found so. Knows only embedders that show the vectors of single pieces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from persona.ngrams import Scores
-from persona.ports import TokenEmbedder, Vectors
+from persona.ports import Pieces, TokenEmbedder, Vectors
 from persona.records import Chunk
-from persona.retrieval import PageIndex, with_name
+from persona.retrieval import PageIndex
 
 _STRETCH, _STEP = 64, 16  # pieces
-_KEPT = 600  # passages whose pieces are kept in memory, about 100 KB each
+_KEPT = 600  # passages whose pieces are kept in memory, up to 100 KB each
 
 
 class LateInteraction:
@@ -26,30 +30,38 @@ class LateInteraction:
 
     def __init__(self, embedder: TokenEmbedder) -> None:
         self._embedder = embedder
-        self._passage = lru_cache(maxsize=_KEPT)(self._embed)
+        self._kept = lru_cache(maxsize=_KEPT)(self._embed)
         self._rarity = lru_cache(maxsize=8)(self._count)
+        self._embedding = Lock()
 
-    def scores(self, index: PageIndex, question: str, chunks: Sequence[Chunk]) -> Scores:
+    def read(self, texts: Sequence[str]) -> list[Pieces]:
+        """Questions, as `scores` wants them."""
+        return self._embedder.embed_tokens(texts)
+
+    def scores(self, index: PageIndex, question: Pieces, chunks: Sequence[Chunk]) -> Scores:
         """How near each passage is, -1 to 1; the persona's name counts for nothing. Shape (chunks,)."""
-        asked = with_name(question, index.title, index.language)
-        pieces, vectors = self._embedder.embed_tokens(asked)
         rarity, name = self._rarity(index), set(self._embedder.tokens(index.title))
-        weights = np.array([0.0 if piece in name else rarity.get(piece, rarity[""]) for piece in pieces])
-        if not weights.any():
-            return np.zeros(len(chunks), dtype=np.float32)
-        weights /= weights.sum()
-        return np.array(
-            [_nearness(vectors, self._passage(index.texts[c.id]), weights) for c in chunks],
-            dtype=np.float32,
+        weights = np.array(
+            [0.0 if piece in name else rarity.get(piece, rarity[""]) for piece in question.names], dtype=np.float32
         )
+        if not chunks or not weights.any():
+            return np.zeros(len(chunks), dtype=np.float32)
+        passages = [self._passage(index.texts[chunk.id]) for chunk in chunks]
+        return _nearness(question.vectors, passages, weights / weights.sum())
 
-    def meet(self, index: PageIndex) -> None:
-        """Make the vectors of all passages of a page, some 20 a second, before anybody waits for them."""
+    def meet(self, index: PageIndex, wait: Callable[[], None]) -> None:
+        """Make the vectors of all passages of a page, some 20 a second, before anybody asks; `wait` comes before each."""
         for chunk in index.chunks[:_KEPT]:
+            wait()
             self._passage(index.texts[chunk.id])
 
-    def _embed(self, text: str) -> Vectors:
-        return np.asarray(self._embedder.embed_tokens(text)[1], dtype=np.float16)
+    def _passage(self, text: str) -> _Passage:
+        with self._embedding:  # whoever wants what another is making waits for it
+            return self._kept(text)
+
+    def _embed(self, text: str) -> _Passage:
+        (pieces,) = self._embedder.embed_tokens([text])
+        return _rounded(pieces.vectors if len(pieces.names) else pieces.whole[np.newaxis])
 
     def _count(self, index: PageIndex) -> dict[str, float]:
         """Inverse document frequency of the page's pieces; "" stands for those that it does not hold."""
@@ -61,8 +73,32 @@ class LateInteraction:
         return {piece: float(np.log(1 + (total - n + 0.5) / (n + 0.5))) for piece, n in held.items()}
 
 
-def _nearness(question: Vectors, passage: Vectors, weights: Scores) -> float:
-    """The weighted sum, over the question's pieces, of the nearest piece within the best stretch of the passage."""
-    cosines = question @ passage.astype(np.float32).T
-    starts = range(0, max(cosines.shape[1] - _STRETCH, 0) + _STEP, _STEP)
-    return max(float(cosines[:, start : start + _STRETCH].max(axis=1) @ weights) for start in starts)
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """The vectors of a passage's pieces in one byte a component, and what they are to be divided by."""
+
+    steps: NDArray[np.int8]
+    lengths: Scores
+
+
+def _rounded(vectors: Vectors) -> _Passage:
+    """A cosine changes by some 0.0005."""
+    steps = np.rint(vectors * (127 / np.abs(vectors).max(axis=1, keepdims=True))).astype(np.int8)
+    return _Passage(steps, np.linalg.norm(steps.astype(np.float32), axis=1))
+
+
+def _nearness(question: Vectors, passages: Sequence[_Passage], weights: Scores) -> Scores:
+    """Of each passage the weighted sum, over the question's pieces, of the nearest piece within its best stretch."""
+    steps = np.concatenate([passage.steps for passage in passages], dtype=np.float32)
+    # einsum takes one thread; the threads of `@` wait for one another where a model holds the processor
+    cosines = np.einsum("qd,pd->qp", question, steps) / np.concatenate([passage.lengths for passage in passages])
+    ends = np.cumsum([len(passage.lengths) for passage in passages])
+    parts = np.split(cosines, ends[:-1], axis=1)
+    return np.array([_in_best_stretch(part, weights) for part in parts], dtype=np.float32)
+
+
+def _in_best_stretch(cosines: Scores, weights: Scores) -> float:
+    """`cosines` has the shape (pieces of the question, pieces of the passage)."""
+    steps = np.maximum.reduceat(cosines, range(0, cosines.shape[1], _STEP), axis=1)
+    stretches = sliding_window_view(steps, min(_STRETCH // _STEP, steps.shape[1]), axis=1).max(axis=-1)
+    return float((weights @ stretches).max())

@@ -91,6 +91,11 @@ class Line:
             self._held.discard(turn)
             self._lock.notify_all()
 
+    def until_quiet(self) -> None:
+        """Wait until no turn of this process stands in line or is answered: what is made ready meanwhile can wait."""
+        with self._lock:
+            self._lock.wait_for(lambda: not self._held)
+
     def _hold(self, turn: str) -> None:
         with self._lock:
             self._held.add(turn)

@@ -6,6 +6,7 @@ Adapters implement these; tests hold each implementation to the same contract.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
@@ -81,6 +82,15 @@ class Embedder(Protocol):
         """Shape (len(texts), dimension), float32, each row of length 1."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A text's word pieces, their vectors, shape (pieces, dimension), and the whole text's; float32, each of length 1."""
+
+    names: Sequence[str]
+    vectors: Vectors
+    whole: Vectors
+
+
 @runtime_checkable
 class TokenEmbedder(Protocol):
     """An embedder that also shows the vectors of a text's word pieces. Raises EmbedderError."""
@@ -88,8 +98,8 @@ class TokenEmbedder(Protocol):
     def tokens(self, text: str) -> list[str]:
         """The word pieces that it sees of a text, those at its ends left out."""
 
-    def embed_tokens(self, text: str) -> tuple[list[str], Vectors]:
-        """The word pieces and their vectors: shape (pieces, dimension), float32, each row of length 1."""
+    def embed_tokens(self, texts: Sequence[str]) -> list[Pieces]:
+        """What it makes of each text, in one run of the model."""
 
 
 class PageSource(Protocol):

@@ -5,9 +5,9 @@ Knows which vectors to ask the store for and what the gate looks at; what is don
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from persona.errors import IndexMismatch
 from persona.late import LateInteraction
 from persona.ngrams import Scores
 from persona.ports import ChunkStore, Embedder, Vectors
-from persona.records import Build, Person
+from persona.records import Build, Chunk, Person
 from persona.retrieval import Candidate, Gate, PageIndex, Signals, features, rank, rerank, with_name, with_you
 from persona.text import base_language
 
@@ -40,7 +40,7 @@ class Found:
     index: PageIndex
     question: str
     signals: Signals
-    late: LateInteraction | None = None
+    compare: Callable[[Sequence[Chunk]], Scores] | None = None  # piece by piece, where the embedder shows pieces
 
     @cached_property
     def candidates(self) -> list[Candidate]:
@@ -60,9 +60,9 @@ class Found:
     @cached_property
     def _near(self) -> Scores:
         """Of the first candidates, how near each is piece by piece; none for an embedder that shows no pieces."""
-        if self.late is None:
+        if self.compare is None:
             return np.zeros(0, dtype=np.float32)
-        return self.late.scores(self.index, self.question, [c.chunk for c in self._fused[:_JUDGED]])
+        return self.compare([c.chunk for c in self._fused[:_JUDGED]])
 
     @property
     def windows(self) -> Mapping[str, float]:
@@ -99,23 +99,26 @@ class Searcher:
         """The nearest vectors of the question, as it names the persona and as it was asked."""
         title, language = self.index.title, self.index.language
         question = spelled_out(question, self.index.abbreviations)
-        searched, asked = self._embedder.embed([with_name(question, title, language), with_you(question, title)])
+        texts = [with_name(question, title, language), with_you(question, title)]
+        pieces = self._late.read(texts) if self._late else []
+        searched, asked = [one.whole for one in pieces] or self._embedder.embed(texts)
+        compare = partial(self._late.scores, self.index, pieces[0]) if self._late else None
         signals = Signals(
             cosines=dict(self._nearest(searched, "chunk", _NEIGHBORS)),
             windows=dict(self._nearest(searched, "window", _NEIGHBORS)),
             asked_cosine=max(dict(self._nearest(asked, "chunk", 1)).values(), default=0.0),
             asked_window=max(dict(self._nearest(asked, "window", 1)).values(), default=0.0),
         )
-        return Found(self.index, question, signals, self._late)
+        return Found(self.index, question, signals, compare)
 
     def features(self, question: str) -> Mapping[str, float]:
         """What the gate looks at."""
         return self.search(question).features
 
-    def warm(self) -> None:
-        """Make what the page's first questions would else have to wait for."""
+    def warm(self, wait: Callable[[], None]) -> None:
+        """Make what the page's first questions would else have to wait for; `wait` comes before each part of it."""
         if self._late:
-            self._late.meet(self.index)
+            self._late.meet(self.index, wait)
 
     def within(self, question: str, path: tuple[str, ...], limit: int) -> list[Candidate]:
         """The nearest by vector in a section and its subsections."""

@@ -1,12 +1,16 @@
 """Comparing a question and passages piece by piece, with an embedder of words and with the real one."""
 
+import math
 import re
+from collections.abc import Sequence
 
 import numpy as np
+import pytest
 
 from persona.dates import searched_texts
 from persona.late import LateInteraction
-from persona.ports import TokenEmbedder
+from persona.ngrams import Scores
+from persona.ports import Pieces, TokenEmbedder
 from persona.records import INTRODUCTION, Chunk
 from persona.retrieval import Candidate, PageIndex, rerank
 
@@ -28,11 +32,15 @@ class Words:
     def tokens(self, text: str) -> list[str]:
         return re.findall(r"\w+", text.lower())
 
-    def embed_tokens(self, text: str) -> tuple[list[str], np.ndarray]:
+    def embed_tokens(self, texts: Sequence[str]) -> list[Pieces]:
+        return [self._pieces(text) for text in texts]
+
+    def _pieces(self, text: str) -> Pieces:
         self.asked.append(text)
         words = self.tokens(text)
         self.seen += [word for word in words if word not in self.seen]
-        return words, np.array([np.eye(60)[self.seen.index(word)] for word in words], dtype=np.float32)
+        vectors = np.array([np.eye(60)[self.seen.index(word)] for word in words], dtype=np.float32)
+        return Pieces(words, vectors.reshape(-1, 60), np.eye(60, dtype=np.float32)[-1])
 
 
 def chunks(*texts: str) -> list[Chunk]:
@@ -43,30 +51,35 @@ def index(*texts: str) -> PageIndex:
     return PageIndex("Ada Rook", "en", chunks(*texts))
 
 
+def scores(embedder: TokenEmbedder, page: PageIndex, question: str, late: LateInteraction | None = None) -> Scores:
+    late = late or LateInteraction(embedder)
+    return late.scores(page, *late.read([question]), page.chunks)
+
+
 def test_a_rare_piece_weighs_more_than_one_that_all_share():
     page = index(*TEXTS)
-    scores = LateInteraction(Words()).scores(page, "What did the storm do?", page.chunks)
-    assert scores.argmax() == 2
-    assert scores[2] > scores[3] > scores[0]
+    found = scores(Words(), page, "What did the storm do?")
+    assert found.argmax() == 2
+    assert found[2] > found[3] > found[0]
 
 
 def test_the_name_counts_for_nothing():
     page = index(*TEXTS)
-    assert LateInteraction(Words()).scores(page, "Ada Rook?", page.chunks).tolist() == [0, 0, 0, 0]
+    assert scores(Words(), page, "Ada Rook?").tolist() == [0, 0, 0, 0]
 
 
 def test_pieces_far_apart_are_no_match():
     filler = " ".join(f"w{n}" for n in range(40))
     page = index(f"storm {filler} {filler} lamp", f"{filler} storm lamp {filler}")
-    scores = LateInteraction(Words()).scores(page, "storm lamp", page.chunks)
-    assert scores[1] > scores[0]
+    found = scores(Words(), page, "storm lamp")
+    assert found[1] > found[0]
 
 
 def test_a_passage_is_embedded_once():
     page, words = index(*TEXTS), Words()
     late = LateInteraction(words)
-    late.scores(page, "storm", page.chunks)
-    late.scores(page, "boat", page.chunks)
+    for question in ("storm", "boat"):
+        scores(words, page, question, late)
     assert all(words.asked.count(text) == 1 for text in TEXTS)
 
 
@@ -78,17 +91,50 @@ def test_the_candidates_that_were_judged_come_first_and_the_rest_stay():
 
 def test_minilm_shows_its_pieces(minilm):
     assert isinstance(minilm, TokenEmbedder)
-    pieces, vectors = minilm.embed_tokens("The lighthouse keeper")
-    assert pieces == minilm.tokens("The lighthouse keeper")
-    assert vectors.shape == (len(pieces), 384)
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    assert len(minilm.tokens("word " * 400)) == len(minilm.embed_tokens("word " * 400)[0]) == 254
+    texts = ["The lighthouse keeper", "word " * 400, ""]
+    for text, pieces in zip(texts, minilm.embed_tokens(texts), strict=True):
+        assert pieces.names == minilm.tokens(text)
+        assert pieces.vectors.shape == (len(pieces.names), 384)
+        assert np.allclose(np.linalg.norm(pieces.vectors, axis=1), 1, atol=1e-5)
+        assert np.allclose(pieces.whole, minilm.embed([text])[0], atol=1e-3)
+    assert len(minilm.tokens("word " * 400)) == 254
 
 
 def test_a_paraphrase_is_found_by_its_pieces(minilm):
     page = index(*TEXTS, "She had a crew of four sailors aboard.")
-    scores = LateInteraction(minilm).scores(page, "How many seamen did you employ?", page.chunks)
-    assert scores.argmax() == 4
+    assert scores(minilm, page, "How many seamen did Ada Rook employ?").argmax() == 4
+
+
+def plainly(embedder: TokenEmbedder, page: PageIndex, question: str) -> list[float]:
+    """The same by its definition, a stretch, a passage and a piece after the other."""
+    (asked,) = embedder.embed_tokens([question])
+    held = [set(embedder.tokens(chunk.text)) for chunk in page.chunks]
+
+    def rarity(piece: str) -> float:
+        count = sum(piece in pieces for pieces in held)
+        return math.log(1 + (len(held) - count + 0.5) / (count + 0.5))
+
+    weights = [0 if piece in embedder.tokens(page.title) else rarity(piece) for piece in asked.names]
+
+    def nearness(vectors: np.ndarray) -> float:
+        stretches = [vectors[start : start + 64] for start in range(0, len(vectors), 16)]
+        nearest = [[max(float(piece @ other) for other in stretch) for piece in asked.vectors] for stretch in stretches]
+        return max(float(np.dot(weights, near)) for near in nearest) / sum(weights)
+
+    return [nearness(embedder.embed_tokens([chunk.text])[0].vectors) for chunk in page.chunks]
+
+
+def test_the_scores_are_those_of_a_plain_implementation(minilm):
+    lengths = (1, 3, 63, 64, 65, 80, 130, 400)
+    page = index(*(" ".join((" ".join(TEXTS).split() * 40)[length : 2 * length]) for length in lengths), *TEXTS)
+    for question in ("Who bought the boat of Ada Rook in spring?", "lamp"):
+        assert scores(minilm, page, question).tolist() == pytest.approx(plainly(minilm, page, question), abs=1e-3)
+
+
+def test_a_passage_without_a_piece_is_compared_too(minilm):
+    page = index(*TEXTS, "\u200b")
+    assert len(minilm.tokens("\u200b")) == 0
+    assert scores(minilm, page, "Who kept a lighthouse?").argmax() == 0
 
 
 def lead(text: str) -> Chunk:

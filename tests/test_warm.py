@@ -42,12 +42,44 @@ def test_warming_stores_nothing_and_leaves_the_model_alone_unless_told(own_ada: 
 def test_the_first_question_embeds_no_passage_any_more(own_ada: Talk, minilm: MiniLM, monkeypatch: pytest.MonkeyPatch):
     own_ada.wiring.interview.warm(own_ada.person, model=False)
     seen: list[str] = []
-    single, many = minilm.embed_tokens, minilm.embed
-    monkeypatch.setattr(minilm, "embed_tokens", lambda text: seen.append(text) or single(text))
-    monkeypatch.setattr(minilm, "embed", lambda texts: seen.extend(texts) or many(texts))
+    for way in ("embed", "embed_tokens"):
+        _note(monkeypatch, minilm, way, seen)
     own_ada.ask("Who was your father?", "My father was Josiah Marsh, a fisherman.")
     assert seen
     assert all(len(text) < 50 for text in seen), seen
+
+
+def _note(monkeypatch: pytest.MonkeyPatch, minilm: MiniLM, way: str, seen: list[str]) -> None:
+    does = getattr(minilm, way)
+    monkeypatch.setattr(minilm, way, lambda texts: seen.extend(texts) or does(texts))
+
+
+def test_a_question_is_embedded_once(own_ada: Talk, minilm: MiniLM, monkeypatch: pytest.MonkeyPatch):
+    own_ada.wiring.interview.warm(own_ada.person, model=False)
+    seen: list[str] = []
+    for way in ("embed", "embed_tokens"):
+        _note(monkeypatch, minilm, way, seen)
+    own_ada.ask("Who was your father?", "My father was Josiah Marsh, a fisherman.")
+    assert seen == ["Who was Ada Marsh's father?", "Who was your father?"]  # with the name and without
+
+
+def test_what_is_made_ready_waits_while_a_question_is_answered_and_nothing_is_made_twice(
+    own_ada: Talk, minilm: MiniLM, monkeypatch: pytest.MonkeyPatch
+):
+    interview, seen = own_ada.wiring.interview, list[str]()
+    _note(monkeypatch, minilm, "embed_tokens", seen)
+    own_ada.model.scripts["answer"] += ["My father was Josiah Marsh, a fisherman."]
+    events = interview.ask("Who was your father?", own_ada.thread())
+    next(events)  # it stands in line now
+    warming = threading.Thread(target=interview.warm, args=(own_ada.person, False))
+    warming.start()
+    warming.join(0.5)
+    assert warming.is_alive()
+    *_, _end = events
+    warming.join(60)
+    assert not warming.is_alive()
+    texts = interview.subject(own_ada.person).searcher.index.texts.values()
+    assert {seen.count(text) for text in texts} == {1}
 
 
 # --- the engine of the pages ---

