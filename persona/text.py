@@ -25,7 +25,7 @@ _TEMPLATE_TOKEN = re.compile(
 )
 
 _FENCE = re.compile(r'"{3,}')  # prompts quote the page between three of them
-REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_UNSTORABLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _LONGEST_PARAGRAPH = 5000  # characters
 
 _FUNCTION_WORDS = {
@@ -169,7 +169,10 @@ def fold(word: str, language: str) -> str:
 
 def unaccented(text: str) -> str:
     """Lower case, without accents."""
-    return "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    lower = text.lower()
+    if lower.isascii():
+        return lower
+    return "".join(c for c in unicodedata.normalize("NFKD", lower) if not unicodedata.combining(c))
 
 
 def shortened(text: str, most: int) -> str:
@@ -219,9 +222,7 @@ def storable(text: str) -> str:
 
     Nor does it hold those that make a line read as another.
     """
-    return "".join(
-        c for c in text if c in "\n\t" or (unicodedata.category(c) not in {"Cc", "Cs"} and c not in REORDERING)
-    )
+    return _UNSTORABLE.sub("", text)
 
 
 def is_blank(text: str) -> bool:

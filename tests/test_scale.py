@@ -69,7 +69,7 @@ def test_the_yardstick_measures_a_library_of_any_size(tmp_path: Path, monkeypatc
     monkeypatch.setattr(scale, "_REPEATS", 2)
     scale.fill(tmp_path, people=2, turns=10)
     figures = scale.measured(tmp_path)
-    assert {"start", "search", "threads", "own", "own_of_another", "memory"} <= set(figures)
+    assert {"start", "search", "threads", "own", "own_first", "memory"} <= set(figures)
     assert all(value > 0 for value in figures.values())
     history = scale._wiring(tmp_path).history
     turns = [len(history.turns(thread.id)) for thread in history.threads()]
@@ -77,7 +77,7 @@ def test_the_yardstick_measures_a_library_of_any_size(tmp_path: Path, monkeypatc
 
 
 def test_what_grew_too_much_does_not_hold():
-    small = {"start": 1.0, "search": 0.02, "threads": 0.001, "own": 0.03, "own_of_another": 0.03}
+    small = {"start": 1.0, "search": 0.02, "threads": 0.001, "own": 0.03, "own_first": 0.03}
     assert scale.compared(small | {"start": 1.4}, small)["holds"]
     assert not scale.compared(small | {"search": 0.04}, small)["holds"]
-    assert not scale.compared(small | {"own_of_another": 0.07}, small)["holds"]
+    assert not scale.compared(small | {"own_first": 0.07}, small)["holds"]
