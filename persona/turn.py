@@ -37,7 +37,7 @@ from persona.searching import Found, Subject
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.text import base_language
 from persona.understanding import leans, standalone
-from persona.voice import about_interviewer, asking_what_came_of_it, in_first_person, to_interviewer
+from persona.voice import about_interviewer, as_known, asking_what_came_of_it, in_first_person, to_interviewer
 
 FIRST = 4  # excerpts that are sent first, beside the lead
 SENT = 3  # whole passages that a later stage sends
@@ -244,7 +244,8 @@ class TurnRun:
         said = ""
         try:
             with self._timed("answer"), closing(answer), closing(pieces):
-                for text in checked(pieces, asked, passages, reply, self._build, self._person.language):
+                for piece in checked(pieces, asked, passages, reply, self._build, self._person.language):
+                    text = piece if said or not self._english else as_known(piece)
                     said += text
                     yield Text(text)
         finally:

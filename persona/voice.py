@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable
 
-from persona.text import sentences
+from persona.text import content_words, sentences
 
 _FIRST = re.compile(r"\b(?:I|me|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Oo]urs?|us)\b")
 _SECOND = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
@@ -18,6 +18,7 @@ _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
 _VERBS = r"am|is|are|was|were|have|has|had|do|does|did|will|would|can|could|must|may|might|should"
 _KEEP = frozenset({"always", "was", "perhaps", "sometimes", "afterwards", "towards", "as"})
 _AGREES = {"are": "am", "is": "am", "were": "was", "has": "have", "does": "do"}
+_TOLD = 4  # words that tell something, and not only a name
 _ENOUGH = 200  # characters of a first sentence after which it is taken as it is
 
 
@@ -39,6 +40,16 @@ def in_first_person(pieces: Iterable[str], asked: str, title: str) -> Generator[
     how = how if decided else slipped(_first_sentence(held)[0], asked, title)
     if held:
         yield " ".join(turned(part, how, title) for part in re.split(r"(?<=[.!?]) (?=[A-ZÀ-Þ])", held)) if how else held
+
+
+def as_known(beginning: str) -> str:
+    """The beginning of an answer about others, told as what the persona knows of them."""
+    words = beginning.split()
+    if len(words) < _TOLD or _FIRST.search(beginning) or re.match(r"(?:Yes|No)\b", beginning):
+        return beginning
+    titled = words[0] in {"A", "An"} and words[1][:1].isupper()  # A New Hope
+    small = not content_words(words[0], "en") and not titled
+    return f"As far as I know, {beginning[:1].lower() if small else beginning[:1]}{beginning[1:]}"
 
 
 def _first_sentence(text: str) -> tuple[str, bool]:

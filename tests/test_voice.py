@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from persona.voice import about_interviewer, asking_what_came_of_it, in_first_person, slipped, to_interviewer, turned
+from persona.voice import (
+    about_interviewer,
+    as_known,
+    asking_what_came_of_it,
+    in_first_person,
+    slipped,
+    to_interviewer,
+    turned,
+)
 
 TITLE = "Ada Marsh"
 
@@ -118,3 +126,21 @@ def test_a_question_about_a_things_fate_asks_what_came_of_it():
     assert asking_what_came_of_it("Did your hand heal?") == "Did your hand heal? What came of it?"
     for open_already in ("Did you kill Yoda?", "What did your father do?", "Was your father rich?"):
         assert asking_what_came_of_it(open_already) == open_already
+
+
+@pytest.mark.parametrize(
+    ("beginning", "said"),
+    [
+        ("The mill was built by Ole.", "As far as I know, the mill was built by Ole."),
+        ("Ole Berg wrote the book.", "As far as I know, Ole Berg wrote the book."),
+        ("In May 1850 it burned down.", "As far as I know, in May 1850 it burned down."),
+        ("A Mill by Night was painted by Ole.", "As far as I know, A Mill by Night was painted by Ole."),
+        ("Ole wrote it for me.", "Ole wrote it for me."),
+        ("Yes, the mill was sold.", "Yes, the mill was sold."),
+        ("No, it burned down before.", "No, it burned down before."),
+        ("Ole Berg.", "Ole Berg."),
+        ("", ""),
+    ],
+)
+def test_what_is_told_of_others_is_what_the_persona_knows(beginning: str, said: str):
+    assert as_known(beginning) == said
