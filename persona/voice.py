@@ -90,8 +90,13 @@ def to_interviewer(pieces: Iterable[str]) -> Generator[str, None, None]:
 
 def _as_told(sentence: str) -> str:
     text = _to_face(sentence)
-    if re.match(r"(?:You are|You were|You have|Your (?:name|job|work|paper|school|age)\b)", text):
-        return f"You told me that {text[:1].lower()}{text[1:]}"
+    about = re.match(
+        r"(?P<yes>Yes, )?(?P<them>[Yy]ou are|[Yy]ou were|[Yy]ou have|[Yy]our (?:name|job|work|paper|school|age)\b)",
+        text,
+    )
+    if about:
+        yes = about["yes"] or ""
+        return f"{yes}{'y' if yes else 'Y'}ou told me that y{text[len(yes) + 1 :]}"
     return re.sub(r"^You asked (?!me\b)", "You asked me ", text)
 
 

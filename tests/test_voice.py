@@ -94,6 +94,7 @@ def test_the_answer_to_it_speaks_to_the_interviewer():
     ("answer", "said"),
     [
         ("The interviewer is a nurse.", "You told me that you are a nurse."),
+        ("Yes, your name is Tilda.", "Yes, you told me that your name is Tilda."),
         ("Your name is Tilda", "You told me that your name is Tilda"),
         ("Your first question was about the mill.", "Your first question was about the mill."),
         ("The interviewer asked about the mill.", "You asked me about the mill."),
