@@ -27,7 +27,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """How far one came. `loaded` grows by one with each page; `error` is a sentence, of `trouble` if we raised it."""
+    """How far one came. `loaded` grows by one with each page; `error` is a sentence, of `trouble` if we raised it.
+
+    One that was cancelled has ended, though its work may need a moment to notice.
+    """
 
     id: str
     key: str  # what it does: the same job is not started twice at once
@@ -40,6 +43,7 @@ class Job:
     error: str = ""
     trouble: PersonaError | None = None
     ended: float | None = None
+    cancelled: bool = False
 
     @property
     def loads(self) -> bool:
@@ -76,6 +80,10 @@ class Jobs:
         """Begin anew what ended."""
         return self.start(job.key, job.title, job.language, self._work[job.id])
 
+    def cancel(self, job: str) -> None:
+        """End it now, if it has not ended; its work stops before its next event."""
+        self._end(job, cancelled=True)
+
     def get(self, job: str) -> Job | None:
         """As it stands now."""
         with self._lock:
@@ -100,7 +108,9 @@ class Jobs:
         error, trouble = "", None
         serve(job)
         try:
-            for event in work():
+            for event in work():  # left early, the work is closed where it stands
+                if not self._is_running(job):
+                    return
                 self._note(job, event)
         except PersonaError as raised:
             error, trouble = str(raised), raised
@@ -108,7 +118,7 @@ class Jobs:
         except Exception:
             error = UNEXPECTED
             _log.exception("a job failed")
-        self._change(job, error=error, trouble=trouble, ended=time.monotonic())
+        self._end(job, error=error, trouble=trouble)
 
     def _note(self, job: str, event: JobEvent) -> None:
         if isinstance(event, Loaded):
@@ -120,9 +130,19 @@ class Jobs:
         else:
             self._change(job, latest=event)
 
+    def _is_running(self, job: str) -> bool:
+        found = self.get(job)
+        return found is not None and found.ended is None
+
+    def _end(self, job: str, **how: object) -> None:
+        self._change(job, ended=time.monotonic(), **how)
+
     def _change(self, job: str, **changes: object) -> None:
+        """Of what has ended nothing changes any more."""
         with self._lock:
-            self._jobs[job] = replace(self._jobs[job], **changes)  # type: ignore[arg-type]
+            found = self._jobs.get(job)
+            if found and found.ended is None:
+                self._jobs[job] = replace(found, **changes)  # type: ignore[arg-type]
 
     def _forget_old(self) -> None:
         ended = [id_ for id_, job in self._jobs.items() if job.ended is not None]

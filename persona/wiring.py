@@ -246,7 +246,7 @@ class Wiring:
         for step in self._ollama(model).pull():
             if step.digest and step.total:
                 layers[step.digest] = (step.completed or 0, step.total)
-                yield sum(done for done, _ in layers.values()), sum(total for _, total in layers.values())
+            yield sum(done for done, _ in layers.values()), sum(total for _, total in layers.values())
 
     def _change(self) -> None:
         """Make anew what goes by the choice of the model."""

@@ -9,6 +9,7 @@ characters long.
 from __future__ import annotations
 
 import json
+import threading
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -93,6 +94,8 @@ class OllamaServer(LoopbackServer):
         self.library = {model.name: model for model in (QWEN3, LLAMA, BGE_M3, MINILM)}  # what can be pulled
         self.loads: list[tuple[str, int]] = []  # (name, num_ctx) of every load, so a change of num_ctx shows
         self.load_seconds = 0.0  # of a cold load
+        self.may_end = threading.Event()  # until it is set, a download stays half done and says so again and again
+        self.may_end.set()
         self._loaded: dict[str, int] = {}
         self.routes = {
             "GET /": lambda exchange: exchange.text(200, "Ollama is running", "text/plain; charset=utf-8"),
@@ -173,7 +176,9 @@ class OllamaServer(LoopbackServer):
             yield {**start, "message": {"role": "assistant", "content": "", "thinking": piece}, "done": False}
         for piece in pieces:
             yield {**start, "message": {"role": "assistant", "content": piece}, "done": False}
-        read = sum(tokens(m["content"]) for m in _kept(body["messages"], options.get("num_ctx", DEFAULT_CONTEXT)))
+        read = sum(
+            tokens(m.get("content", "")) for m in _kept(body["messages"], options.get("num_ctx", DEFAULT_CONTEXT))
+        )
         yield {
             **start,
             "message": {"role": "assistant", "content": ""},
@@ -229,6 +234,8 @@ class OllamaServer(LoopbackServer):
         exchange.begin("application/x-ndjson")
         for line in _pulled(self.library.get(name)):
             exchange.chunk(json.dumps(line) + "\n")
+            while line.get("completed") and not self.may_end.wait(0.05):
+                exchange.chunk(json.dumps(line) + "\n")
         if name in self.library:
             self.models[name] = self.library[name]
         exchange.end()
@@ -261,7 +268,7 @@ def _kept(messages: list[dict[str, str]], num_ctx: int) -> list[dict[str, str]]:
     """What is left of the messages: the system's and as many of the newest as fit, always the last."""
     for start in range(len(messages)):
         kept = [m for m in messages[:start] if m["role"] == "system"] + messages[start:]
-        if sum(tokens(m["content"]) for m in kept) <= num_ctx or start == len(messages) - 1:
+        if sum(tokens(m.get("content", "")) for m in kept) <= num_ctx or start == len(messages) - 1:
             return kept
     return messages
 

@@ -129,3 +129,24 @@ def test_the_usual_model_is_fetched_and_the_choice_stays_automatic(wiring: Wirin
 def test_a_model_that_does_not_exist_is_an_error_of_the_job(wiring: Wiring, ollama: OllamaServer) -> None:
     engine = Engine(wiring)
     assert "nobody:1b" in ended(engine, engine.pull("nobody:1b")).error
+
+
+def test_a_download_that_is_cancelled_ends_at_the_server_too_and_can_be_begun_again(
+    wiring: Wiring, ollama: OllamaServer
+) -> None:
+    ollama.may_end.clear()
+    engine = Engine(wiring)
+    job = engine.pull("llama3.2")
+    while not (engine.jobs.get(job.id) or job).latest:
+        time.sleep(0.02)
+    engine.cancel(job)
+    assert ended(engine, job).cancelled
+    deadline = time.monotonic() + 60
+    while not ollama.left:
+        assert time.monotonic() < deadline, "the download went on"
+        time.sleep(0.02)
+    assert ollama.models == {}
+    assert wiring.kind == "builtin"
+    ollama.may_end.set()
+    assert ended(engine, engine.pull("llama3.2")).error == ""
+    assert wiring.kind == "ollama"

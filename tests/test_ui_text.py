@@ -200,12 +200,12 @@ def test_a_card_tells_threads_language_and_origin() -> None:
     german = person("wikipedia", "https://de.wikipedia.org/w/api.php", "de")
 
     revised = replace(build(), revised_at=MOMENT - timedelta(days=4))
-    assert facts(german, revised, 1) == "1 thread · German · Wikipedia\\, revision 77 of 1 March 2026"
-    assert facts(german, build(), 1) == "1 thread · German · Wikipedia\\, revision 77 read 5 March 2026"
-    assert facts(german, build(), 2).startswith("2 threads · ")
+    assert facts(german, revised, 1) == "1 interview · German · Wikipedia\\, revision 77 of 1 March 2026"
+    assert facts(german, build(), 1) == "1 interview · German · Wikipedia\\, revision 77 read 5 March 2026"
+    assert facts(german, build(), 2).startswith("2 interviews · ")
     assert (
         facts(person("markdown", "diver.md"), build(), 0)
-        == "No threads yet · English · file diver\\.md\\, read 5 March 2026"
+        == "No interviews yet · English · file diver\\.md\\, read 5 March 2026"
     )
 
 
@@ -262,6 +262,34 @@ def test_the_same_job_runs_once_at_a_time() -> None:
     assert jobs.start("k", "T", "en", work).id != first.id
     ended(jobs, first)
     assert len(runs) == 2
+
+
+def test_a_job_that_is_cancelled_has_ended_at_once_and_its_work_goes_no_further() -> None:
+    jobs, go_on, came = Jobs(), threading.Event(), []
+
+    def work() -> Iterator[tuple[int, int]]:
+        try:
+            yield 1, 3
+            go_on.wait(10)
+            yield 2, 3
+            came.append("the end")
+        finally:
+            came.append("closed")
+
+    job = jobs.start("k", "T", "en", work)
+    while not jobs.get(job.id).latest:  # type: ignore[union-attr]
+        pass
+    jobs.cancel(job.id)
+    assert jobs.running() == []
+    again = jobs.start("k", "T", "en", work)
+    go_on.set()
+
+    first, second = ended(jobs, job), ended(jobs, again)
+    assert (first.cancelled, first.latest, first.error) == (True, (1, 3), "")
+    assert (second.cancelled, second.latest) == (False, (2, 3))
+    assert sorted(came) == ["closed", "closed", "the end"]
+    jobs.cancel(again.id)
+    assert not jobs.get(again.id).cancelled  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

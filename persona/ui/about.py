@@ -55,7 +55,7 @@ def facts(person: Person, build: Build, threads: int) -> str:
         where = plain(f"file {person.api}, read {day(build.fetched_at)}")
     else:
         where = plain(f"{_wiki(person)}, {_revision(build)}")
-    spoken = count(threads, "thread") if threads else "No threads yet"
+    spoken = count(threads, "interview") if threads else "No interviews yet"
     parts = [spoken, plain(language_name(person.language)), where]
     if build.picture:
         parts.append(link("about the picture", build.picture.about))

@@ -38,8 +38,15 @@ def loads(engine: Engine) -> None:
         st.fragment(_watch, run_every=_EVERY)(engine, tuple(job.id for job in running))
     for id_ in st.session_state.get(_MINE, []):
         job = engine.jobs.get(id_)
-        if job and job.ended is not None:
+        if job and job.ended is not None and not job.cancelled:
             _outcome(engine, job)
+
+
+def cancel(engine: Engine, job: Job) -> None:
+    """The button that ends what is running."""
+    st.button(
+        "Cancel", icon=":material/close:", type="tertiary", key=f"cancel-{job.id}", on_click=engine.cancel, args=(job,)
+    )
 
 
 @guarded
@@ -50,6 +57,7 @@ def _watch(engine: Engine, shown: tuple[str, ...]) -> None:
     for job in jobs:
         done, words = _how_far(job)
         st.progress(done, text=f"Loading {plain(job.title)}: {words}, {seconds(job.seconds)}")
+        cancel(engine, job)
 
 
 def _how_far(job: Job) -> tuple[float, str]:

@@ -15,6 +15,7 @@ from persona.errors import PersonaError
 from persona.jobs import PREPARE, PULL, Job
 from persona.records import ModelStatus
 from persona.ui.guard import guarded
+from persona.ui.loads import cancel
 from persona.ui.state import FRESH, Engine
 from persona.ui.text import plain, seconds, sentence
 
@@ -64,14 +65,13 @@ def _line(engine: Engine, seen: object, offers: bool) -> None:
     health = engine.health()
     if offers:
         for job in _working(engine):
-            _progress(job)
+            _progress(engine, job)
     if health is None:
         st.caption("Checking which model answers …")
         return
-    if not engine.settings.public:
-        _choice(engine, health)
+    told = not engine.settings.public and _choice(engine, health)
     if health.answers.ready:
-        if offers:
+        if offers and not told:
             st.caption(_words(health.answers, engine.settings.public))
     elif engine.settings.public:
         st.warning("No model answers at the moment. Try again later.", icon=":material/warning:")
@@ -88,7 +88,7 @@ def _offers(engine: Engine, seen: object) -> None:
     health = engine.health()
     working = _working(engine)
     for job in working:
-        _progress(job)
+        _progress(engine, job)
     for job in _failed(engine):
         st.error(plain(job.error), icon=":material/error:")
         if st.button("Try again", key=f"pull-again-{job.id}", icon=":material/refresh:"):
@@ -109,14 +109,14 @@ def _failed(engine: Engine) -> list[Job]:
 # --- the choice ---
 
 
-def _choice(engine: Engine, health: Health) -> None:
-    """A menu of all that could answer; without one where there is nothing to choose."""
+def _choice(engine: Engine, health: Health) -> bool:
+    """A menu of all that could answer, unless there is nothing to choose; whether it tells who does."""
     options = {_AUTO: "Automatic", **{(one.kind, one.model): _option(one) for one in health.there}}
     settings, answers = engine.settings, health.answers
     current = _AUTO if settings.llm == "auto" else (answers.kind, answers.model)
     options.setdefault(current, _option(answers))
     if len(options) <= 2 and current == _AUTO:
-        return
+        return False
     st.session_state[_CHOICE] = current
     st.selectbox(
         "Who answers",
@@ -126,6 +126,7 @@ def _choice(engine: Engine, health: Health) -> None:
         on_change=_chosen,
         args=(engine,),
     )
+    return current != _AUTO
 
 
 def _option(status: ModelStatus) -> str:
@@ -193,11 +194,13 @@ def _act(engine: Engine, better: Offer) -> None:
         engine.look()
 
 
-def _progress(job: Job) -> None:
+def _progress(engine: Engine, job: Job) -> None:
     done, total = job.latest if isinstance(job.latest, tuple) else (0, 0)
     what = "Setting up the built-in model, once" if job.key == PREPARE else f"Getting {plain(job.title)}"
     so_far = f"{_size(done, total)}, {seconds(job.seconds)}" if total else "starting"
     st.progress(done / total if total else 0.0, text=f"{what}: {so_far}")
+    if job.key != PREPARE:
+        cancel(engine, job)
 
 
 def _size(done: int, total: int) -> str:

@@ -106,7 +106,7 @@ def _card(engine: Engine, person: Person, build: Build, threads: int) -> None:
 @st.dialog("Delete?", icon=":material/delete:")
 def _delete(engine: Engine, person: Person, threads: int) -> None:
     """Asks, and says what stays."""
-    kept = f"{count(threads, 'thread').capitalize()} with them can still be read." if threads else ""
+    kept = f"{count(threads, 'interview').capitalize()} with them can still be read." if threads else ""
     again = "The page can be loaded again at any time." if person.source != "markdown" else "The file itself stays."
     gone = f"**{plain(person.title)}** can then no longer be interviewed."
     st.markdown(" ".join(filter(None, (gone, kept, again))))

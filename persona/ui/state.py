@@ -126,6 +126,11 @@ class Engine:
         self._not_in_public()
         return self.jobs.start(f"{PULL}{model}", model, "", lambda: self._pull(model))
 
+    def cancel(self, job: Job) -> None:
+        """End a job: a page that is half loaded is not used, a half download is gone on with the next time."""
+        self._not_in_public()
+        self.jobs.cancel(job.id)
+
     @property
     def lookup(self) -> Lookup:
         """Suggestions while typing, and portraits; made without waiting for a model."""
