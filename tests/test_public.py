@@ -128,10 +128,10 @@ def test_too_many_questions_are_one_sentence_and_the_question_is_kept(
     at = AppTest.from_string("from persona.ui import interview\ninterview.page()\n", default_timeout=60).run()
     at.chat_input[0].set_value("How many tails had your kite?").run()
     assert not at.exception
-    (told,) = [error.value for error in at.error]
+    (told,) = [warning.value for warning in at.warning if "network" in warning.value]
     assert "10 questions in 10 minutes came from your network" in told.replace("\\", "")
     assert "Try again in about 10 minutes" in told.replace("\\", "")
-    assert "Try again" in [button.label for button in at.button]
+    assert at.chat_input[0].proto.value == "How many tails had your kite?"
 
 
 def read(text: str) -> str:

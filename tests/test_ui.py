@@ -224,7 +224,7 @@ def test_a_card_shows_a_person_with_the_page_s_words_as_text() -> None:
     assert "Odile Maren" in said(at)
     assert "Keeper of the light on $5 rock and $10 rock <b>since</b> 1911." in texts(at)
     assert "English · file odile.md" in said(at)
-    assert "No threads yet" in said(at)
+    assert "No interviews yet" in said(at)
 
 
 def test_of_very_many_people_some_are_shown_and_all_on_request(
@@ -329,10 +329,10 @@ def test_delete_asks_first(engine: Engine, odile: str) -> None:
 def test_deleting_says_how_many_threads_stay(engine: Engine, odile: str) -> None:
     settled(engine, ask(interview_page(person=odile), "Hello!"))
     at = people_page()
-    assert "1 thread · English" in said(at)
+    assert "1 interview · English" in said(at)
     at = click(at, "Delete")
 
-    assert "1 thread with them can still be read." in said(at)
+    assert "1 interview with them can still be read." in said(at)
     at.button(key="delete-not").click().run()
     assert engine.library.person(odile)
 
@@ -540,25 +540,40 @@ def test_enter_pressed_twice_is_one_turn(engine: Engine, odile: str, model: Scri
     assert len(turns(engine, at)) == 1
 
 
-def test_a_question_typed_meanwhile_waits_and_is_asked_afterwards(
-    engine: Engine, odile: str, model: ScriptedModel
-) -> None:
+def test_what_is_asked_while_a_thread_answers_is_not_lost(engine: Engine, odile: str, model: ScriptedModel) -> None:
     go_on = Event()
 
     def slowly(_: ChatRequest) -> str:
         go_on.wait(60)
         return ANSWER
 
+    at = settled(engine, ask(interview_page(person=odile), "Hello!"))
+    (hello,) = turns(engine, at)
     model.replies.append(slowly)
-    at = ask(interview_page(person=odile), PIP)
-    at = ask(at, "Thank you!")
-    assert "Will be asked as soon as this answer is there." in said(at)
+    at = ask(at, PIP)
+    for typed in ("Thank you!", "Good evening!"):
+        at = ask(at, typed)
+        assert "One answer at a time: ask this when the answer is there, or stop it first." in said(at)
+        assert in_the_box(at) == typed
+    at.session_state["edited"] = hello.id
+    at = at.run().text_area[0].set_value("Good morning!").run()
+    at = click(at, "Ask this instead")
+    assert "One answer at a time" in said(at)
     go_on.set()
-    at = settled(engine, settled(engine, at))
+    at = settled(engine, at)
+    assert "One answer at a time" not in said(at)
+    assert in_the_box(at) is None  # it is put there once, and the reader may have changed it
+    at = settled(engine, ask(at, "Thank you!"))
 
-    assert [turn.question.asked for turn in turns(engine, at)] == [PIP, "Thank you!"]
-    first, second = turns(engine, at)
-    assert second.parent == first.id
+    asked = turns(engine, at)
+    assert [turn.question.asked for turn in asked] == ["Hello!", PIP, "Thank you!"]
+    assert asked[2].parent == asked[1].id
+
+
+def in_the_box(at: AppTest) -> str | None:
+    """What the page puts into the box where questions are typed."""
+    proto = at.chat_input[0].proto
+    return proto.value if proto.set_value else None
 
 
 def test_an_answer_lands_where_it_was_asked_when_the_person_is_switched(

@@ -11,20 +11,19 @@ from pathlib import Path
 import streamlit as st
 
 from persona.branches import after, newest_below, path_to
-from persona.errors import InputError, PersonaError
 from persona.interview import LONGEST_QUESTION
 from persona.records import Build, Person, Thread, Turn
 from persona.suggestions import suggestions
 from persona.talk import phrases
 from persona.ui import asking, bubbles, pages, state
 from persona.ui.about import badge
-from persona.ui.guard import guarded, told
+from persona.ui.guard import guarded
 from persona.ui.model_line import model_line
 from persona.ui.portraits import avatar
 from persona.ui.sidebar import sidebar
 from persona.ui.state import Engine
 from persona.ui.text import count, plain
-from persona.ui.turns import Scene, draw, question
+from persona.ui.turns import Scene, draw
 
 _INSTEAD = 3  # questions that are offered after a refusal
 _STYLE = Path(__file__).parent / "interview.css"
@@ -83,31 +82,21 @@ def _interview(engine: Engine, person: Person, build: Build, thread: str) -> Non
         st.caption(plain(build.description))
     with st.bottom:
         st.caption(badge(person, build))
-    st.chat_input(
-        _placeholder(person),
-        key=f"ask-{thread}",
-        max_chars=LONGEST_QUESTION,
-        on_submit=_typed,
-        args=(thread,),
-    )
     portrait = avatar(engine.lookup.portrait(build.picture), person.title)
     _greeting(person, portrait)
     engine.greet(person)
     turns, path = _read(engine, thread)
-    trouble = ""
-    try:
-        if asking.ask(engine, person.id, thread, turns, path):
-            turns, path = _read(engine, thread)
-    except InputError as error:
-        st.error(plain(told(error)))
-    except PersonaError as error:
-        trouble = told(error)
+    if asking.ask(engine, person.id, thread, turns, path):
+        turns, path = _read(engine, thread)
+    st.chat_input(
+        _placeholder(person), key=asking.box(thread), max_chars=LONGEST_QUESTION, on_submit=_typed, args=(thread,)
+    )
     if path:
         st.query_params["thread"] = thread
     _draw(engine, person.title, portrait, turns, path)
-    _waiting(thread, trouble)
-    if not asking.held(thread):
-        _offer(engine, person, thread, path)
+    _offer(engine, person, thread, path)
+    if why := asking.refused(thread):
+        st.warning(plain(why), icon=":material/error:")
 
 
 def _placeholder(person: Person) -> str:
@@ -123,7 +112,7 @@ def _read(engine: Engine, thread: str) -> tuple[list[Turn], list[Turn]]:
 
 
 def _typed(thread: str) -> None:
-    text = st.session_state.get(f"ask-{thread}")
+    text = st.session_state.get(asking.box(thread))
     if text and text.strip():
         asking.hold(thread, text)
 
@@ -166,21 +155,6 @@ def _offer(engine: Engine, person: Person, thread: str, path: Sequence[Turn]) ->
     with st.container(horizontal=True):
         for number, text in enumerate(fresh[-_INSTEAD:] if path else fresh):
             st.button(plain(text), key=f"suggest-{thread}-{number}", on_click=asking.hold, args=(thread, text))
-
-
-def _waiting(thread: str, trouble: str) -> None:
-    """The question that could not be handed over yet, and why."""
-    held = asking.held(thread)
-    if held is None:
-        return
-    question(held.text)
-    if not trouble:
-        st.caption("Will be asked as soon as this answer is there.")
-        return
-    st.error(plain(trouble), icon=":material/error:")
-    with st.container(horizontal=True):
-        st.button("Try again", icon=":material/refresh:")
-        st.button("Drop the question", type="tertiary", on_click=asking.let_go, args=(thread,))
 
 
 def _kept(engine: Engine, thread: Thread) -> None:
