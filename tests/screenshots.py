@@ -10,6 +10,7 @@ import argparse
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ from persona.wiring import Wiring
 from tests import mediawiki
 from tests.app_server import AppServer
 from tests.browser import PATIENCE, chromium
-from tests.loopback import WireReply
+from tests.loopback import PIECE, Exchange, WireReply
 from tests.ollama_server import LLAMA, QWEN3, OllamaServer
 
 SIZES = {"wide": (1280, 1000), "narrow": (390, 844)}
@@ -47,19 +48,49 @@ ANSWERS = {
 REFUSED = "What do you think of electric cars?"
 
 
+HELD = "How did you get home when your ship was lost?"
+WALKED = "I walked home along the coast in nine days, after the ship on which I was a cook's boy had been lost. "
+
+
 class Model(OllamaServer):
-    """Knows the answers by their questions."""
+    """Knows the answers by their questions, and stops in the middle of one until it may `go_on`."""
+
+    def __init__(self) -> None:
+        super().__init__(models=(QWEN3, LLAMA))
+        self.go_on = threading.Event()
 
     def next_reply(self, body: dict[str, Any]) -> WireReply:
-        asked = body["messages"][-1]["content"]
-        found = next((answer for question, answer in ANSWERS.items() if question in asked), "NOT FOUND")
+        asked = body["messages"][-1].get("content", "")
+        known = ANSWERS | {HELD: WALKED * 2}
+        found = next((answer for question, answer in known.items() if question in asked), "NOT FOUND")
         return WireReply("{}" if body.get("format") else found)
+
+    def _stream(self, exchange: Exchange, reply: WireReply, loaded_in: float) -> None:
+        send, left = exchange.chunk, len(WALKED) // PIECE
+
+        def held(text: str) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                self.go_on.wait(PATIENCE / 1000)
+            send(text)
+
+        if WALKED in reply.text:
+            self.go_on.clear()
+            exchange.chunk = held  # type: ignore[method-assign]
+        super()._stream(exchange, reply, loaded_in)
 
 
 def people(page: Page) -> None:
     """Who is loaded."""
     expect(page.get_by_text(re.compile("qwen3:.?8b on Ollama")).first).to_be_attached()
     expect(page.get_by_role("heading", name="Sherlock Holmes")).to_be_attached()
+
+
+def samples(page: Page) -> None:
+    """Those that come with the program."""
+    people(page)
+    page.get_by_role("heading", name="Samples").evaluate(_TO_TOP)
 
 
 def searching(page: Page) -> None:
@@ -90,18 +121,45 @@ def beginning(page: Page) -> None:
     expect(page.get_by_text("is a living person")).to_be_visible()
 
 
+def answering(page: Page) -> None:
+    """An answer that is being written."""
+    _interview(page, "Cornelius Vane")
+    page.get_by_test_id("stChatInputTextArea").fill(HELD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("▌")).to_be_visible()
+
+
 def interviewing(page: Page) -> None:
     """Answers, their sources, and a refusal."""
     page.goto(f"{page.url.split('?')[0].rstrip('/')}/interview?thread={THREAD[0]}")
-    expect(page.get_by_text("It once ate a week of weather reports.").first).to_be_visible()
-    page.wait_for_timeout(1500)
+    expect(page.get_by_text("You could ask instead:")).to_be_visible()
+
+
+def reading_on(page: Page) -> None:
+    """A source that is opened."""
+    interviewing(page)
+    source = page.locator(".sources details").first
+    source.locator("summary").click()
+    expect(source.locator("mark").first).to_be_visible()
+    page.locator(".stChatMessage").nth(1).evaluate(_TO_TOP)
 
 
 def looking_behind(page: Page) -> None:
     """Why an answer is as it is."""
     interviewing(page)
-    page.get_by_text("Why this answer").last.click()
-    page.wait_for_timeout(2000)
+    why = page.get_by_text("Why this answer").first
+    why.click()
+    expect(page.get_by_text("Model calls", exact=True)).to_be_visible()
+    why.evaluate(_TO_TOP)
+
+
+def listing(page: Page) -> None:
+    """The interviews in the sidebar, and what can be done with one."""
+    interviewing(page)
+    if page.get_by_test_id("stExpandSidebarButton").is_visible():
+        page.get_by_test_id("stExpandSidebarButton").click()
+    page.locator(".st-key-threads").get_by_role("button", name="More").first.click()
+    expect(page.get_by_role("button", name="Export as Markdown")).to_be_visible()
 
 
 def _interview(page: Page, name: str) -> None:
@@ -112,11 +170,23 @@ def _interview(page: Page, name: str) -> None:
 
 def without_model(page: Page) -> None:
     """Ollama without its model."""
-    expect(page.get_by_text("does not have the model")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("does not have the model")).to_be_visible()
 
 
+def getting(page: Page) -> None:
+    """The model that is being fetched; it was asked for with the first picture."""
+    get, bar = page.get_by_role("button", name="Get qwen3"), page.get_by_text("2.6 of 5.2 GB")
+    expect(get.or_(bar)).to_be_visible()
+    if get.is_visible():
+        get.click()
+    expect(bar).to_be_visible()
+
+
+_TO_TOP = "part => part.scrollIntoView({block: 'start'})"
+_DRAWN = """() => !document.querySelector('[data-testid=stSkeleton]')
+    && [...document.images].every(one => one.complete && one.naturalWidth)"""
 SHOTS: tuple[Callable[[Page], None], ...] = (
-    people, searching, choosing, deleting, beginning, interviewing, looking_behind,
+    people, samples, searching, choosing, deleting, beginning, answering, interviewing, reading_on, looking_behind, listing,
 )  # fmt: skip
 THREAD: list[str] = []
 
@@ -125,21 +195,28 @@ def main(argv: list[str]) -> None:
     """Take them all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="the folder to write to")
-    parser.add_argument("--only", default="", help="the name of one picture's page, such as people")
+    parser.add_argument("--only", default="", help="the names of pages, such as people,samples")
     options = parser.parse_args(argv)
     options.out.mkdir(parents=True, exist_ok=True)
     expect.set_options(timeout=PATIENCE)
-    wanted = [shot for shot in (*SHOTS, without_model) if options.only in ("", shot.__name__)]
+    wanted = [
+        shot
+        for shot in (*SHOTS, without_model, getting)
+        if not options.only or shot.__name__ in options.only.split(",")
+    ]
     with (
         tempfile.TemporaryDirectory() as folder,
-        Model(models=(QWEN3, LLAMA)) as model,
+        Model() as model,
         _app(Path(folder), model) as app,
         chromium() as browser,
     ):
         for shot in wanted:
-            if shot is without_model:
+            if shot in (without_model, getting):
                 model.models.clear()
-            _take(browser, app.url, shot, options.out)
+                model.may_end.clear()
+            for file in _take(browser, app.url, shot, options.out):
+                print(file, flush=True)
+                model.go_on.set()
 
 
 @contextmanager
@@ -177,7 +254,7 @@ def _fill(settings: Settings) -> None:
     wiring.database.close()
 
 
-def _take(browser: Browser, url: str, shot: Callable[[Page], None], out: Path) -> None:
+def _take(browser: Browser, url: str, shot: Callable[[Page], None], out: Path) -> Iterator[Path]:
     for scheme in SCHEMES:
         for size, (width, height) in SIZES.items():
             context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
@@ -187,10 +264,11 @@ def _take(browser: Browser, url: str, shot: Callable[[Page], None], out: Path) -
             expect(page.get_by_label("Whom would you like to interview?")).to_be_visible()
             shot(page)
             page.mouse.move(0, 0)
+            page.wait_for_function(_DRAWN)
             page.wait_for_timeout(700)  # animations
             file = out / f"{shot.__name__}-{scheme}-{size}.png"
             page.screenshot(path=file)
-            print(file, flush=True)
+            yield file
             context.close()
 
 

@@ -50,7 +50,11 @@ def _parts(turn: Turn) -> Iterator[str]:
         yield _title("What was sent and what came, word for word")
         yield from (_messages(number, call) for number, call in enumerate(trace.calls, 1))
     yield _section("Time", ("part", "time"), [(part, seconds(spent)) for part, spent in trace.timings.items()])
-    yield _section("Settings", ("setting", "value"), list(trace.settings.items()))
+    yield _section("Settings", ("setting", "value"), _settings(trace))
+
+
+def _settings(trace: Trace) -> list[tuple[str, str]]:
+    return [(name, value.replace(",", ", ")) for name, value in trace.settings.items()]
 
 
 def _question(turn: Turn) -> list[tuple[str, str]]:
