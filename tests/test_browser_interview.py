@@ -126,6 +126,12 @@ def test_a_suggested_question_is_answered_with_sources_that_open_and_all_that_le
     expect(page.locator(".sources mark").first).to_be_visible()
     link = page.get_by_role("link", name="Open this section of Benedikt Aul, as of revision 41").first
     expect(link).to_have_attribute("href", "https://wiki.test/wiki/Benedikt_Aul?oldid=41#Childhood")
+    page.reload()
+    expect(page.locator(".doubtful")).to_have_text("Lisbon")
+    assert page.locator(".sources summary").all_inner_texts() == numbers
+    page.get_by_text("1. Childhood").click()
+    expect(page.locator(".sources .passage").first).to_contain_text("His brother Lukas, three years older")
+    expect(link).to_have_attribute("href", "https://wiki.test/wiki/Benedikt_Aul?oldid=41#Childhood")
     page.get_by_text("Why this answer").click()
     page.get_by_text("1. answer: ").click()
     expect(page.locator("details.call")).to_contain_text("His brother Lukas")
@@ -161,6 +167,31 @@ def test_stop_acts_at_once_and_what_came_stays_in_every_tab(page: Page, model: O
     second.goto(page.url)
     answered(second, "My brother Lukas")
     assert said(second) == seen
+
+
+def test_what_is_asked_while_an_answer_is_written_stays_in_the_box(page: Page, model: OpenAIStyleServer) -> None:
+    go_on = threading.Event()
+    model.replies += [ANSWER, '{"question": "Who tuned the reeds?", "turns": []}', WireReply(GRETA, go_on=go_on)]
+    box = page.get_by_test_id("stChatInputTextArea")
+    ask(page, BROTHER)
+    answered(page, ANSWER)
+    ask(page, REEDS)
+    expect(page.locator(".steps .now")).to_contain_text("Answering")
+    for typed in ("Thank you!", "Goodbye!"):
+        ask(page, typed)
+        expect(box).to_have_value(typed)
+        expect(page.get_by_text("One answer at a time: ask this when the answer is there")).to_be_visible()
+    tool(page, "Edit the question").click()
+    page.get_by_label("The question", exact=True).fill("Who was your brother?")
+    page.get_by_role("button", name="Ask this instead").click()
+    expect(box).to_have_value("Who was your brother?")
+    go_on.set()
+    answered(page, GRETA)
+    expect(page.get_by_text("One answer at a time")).to_have_count(0)
+    expect(box).to_have_value("Who was your brother?")
+    ask(page, "Thank you!")
+    answered(page, "You are welcome.")
+    assert said(page)[:5] == [BROTHER, ANSWER, REEDS, GRETA, "Thank you!"]
 
 
 def test_versions_edits_and_branches_are_all_kept(page: Page, model: OpenAIStyleServer) -> None:

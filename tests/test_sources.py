@@ -36,6 +36,14 @@ def test_what_supports_the_answer_stands_first_and_the_lead_is_a_source_only_whe
     assert [s.section for s in make_sources(BUILD, found, "Josiah Pike and I mended it.", "en")] == ["Life"]
 
 
+def test_three_sections_used_are_three_listed():
+    found = evidence(
+        (("Life",), STORM, 0.9), (("Youth",), YOUTH, 0.8), (("Letters",), "She wrote to Josiah Pike.", 0.7)
+    )
+    listed = make_sources(BUILD, found, "I mended it with Josiah Pike. I was born in Whitby. I wrote to him.", "en")
+    assert [(source.number, source.section) for source in listed] == [(1, "Life"), (2, "Youth"), (3, "Letters")]
+
+
 def test_sources_need_no_citation_by_the_model():
     (source,) = make_sources(BUILD, evidence((("Life",), STORM, 1.0)), "Yes.", "en")
     assert source.text == STORM
