@@ -102,17 +102,11 @@ def test_sources_are_only_what_was_sent_and_numbered_from_one(ada):
 
 def test_sources_are_those_of_the_turn_alone(ada):
     thread = ada.thread()
-    first = ada.ask("Who was your father?", FATHER, thread=thread)
-    turn = ada.ask(
-        "Which animal did you keep?",
-        "I kept a tame seal by the name of Bartholomew.",
-        thread=thread,
-        parent=first.id,
-        rewrite=[rewritten("Which animal did Ada Marsh keep?")],
-    )
-    assert turn.answer.sources[0].section == "Personal life"
-    assert all(source.text in told(ada) for source in turn.answer.sources)
-    assert not {source.text for source in turn.answer.sources} & {source.text for source in first.answer.sources}
+    seal = ada.ask("Which animal did you keep?", "I kept a tame seal.", thread=thread)
+    assert "Personal life" in {source.section for source in seal.answer.sources}
+    rewrite = [rewritten("Who was Ada Marsh's father?")]
+    turn = ada.ask("Who was your father?", FATHER, thread=thread, parent=seal.id, rewrite=rewrite)
+    assert [(source.number, source.section) for source in turn.answer.sources] == [(1, "Early life")]
 
 
 def test_passages_of_an_earlier_stage_are_no_sources_of_a_later_answer(ada):
