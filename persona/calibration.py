@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from persona.addressing import with_you
 from persona.cases import Case
 from persona.errors import InputError
 from persona.figures import Count, count
-from persona.retrieval import LEXICAL, VECTOR, Gate, with_you
+from persona.gate import LEXICAL, VECTOR, Gate
 
 Features = Mapping[str, float]
 Search = Callable[[str], Features]

@@ -15,6 +15,7 @@ from threading import Lock
 
 from persona.calls import serve
 from persona.errors import Absent, InputError, MissingBuild, PersonaError
+from persona.gate import Gate
 from persona.late import LateInteraction
 from persona.line import Line
 from persona.ports import ChunkStore, Embedder, History, Library, TokenEmbedder
@@ -35,7 +36,7 @@ from persona.records import (
     new_id,
     now,
 )
-from persona.retrieval import Gate, PageIndex
+from persona.retrieval import PageIndex
 from persona.searching import Searcher, Subject, knows
 from persona.steps import Steps
 from persona.stopping import Stopped

@@ -12,12 +12,14 @@ from functools import cached_property, partial
 import numpy as np
 
 from persona.abbreviations import spelled_out
+from persona.addressing import with_name, with_you
 from persona.errors import IndexMismatch
+from persona.gate import Gate, features
 from persona.late import LateInteraction
 from persona.ngrams import Scores
 from persona.ports import ChunkStore, Embedder, Vectors
 from persona.records import Build, Chunk, Person
-from persona.retrieval import Candidate, Gate, PageIndex, Signals, features, rank, rerank, with_name, with_you
+from persona.retrieval import Candidate, PageIndex, Signals, rank, rerank
 from persona.text import base_language
 
 _JUDGED = 24  # candidates compared piece by piece

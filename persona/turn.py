@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from persona import talk
+from persona.addressing import with_you
 from persona.budget import trimmed
 from persona.grounding import checked, whole_answer
 from persona.records import (
@@ -32,7 +33,7 @@ from persona.records import (
     Turn,
     Working,
 )
-from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, stands_out, with_you
+from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, stands_out
 from persona.searching import Found, Subject
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.text import base_language

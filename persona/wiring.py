@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from persona.answering import WANTED, Health, health
 from persona.calls import show_texts
 from persona.errors import PersonaError
+from persona.gate import Gate, load_gate
 from persona.ingest import Ingest
 from persona.interview import Interview
 from persona.line import Limits, Line
@@ -24,7 +25,6 @@ from persona.lookup import Lookup
 from persona.ports import ChatModel, ChunkStore, Embedder, History, Library, PageSource, Queue
 from persona.prompts import Prompt, load_prompts
 from persona.records import ModelStatus, Step
-from persona.retrieval import Gate, load_gate
 from persona.searching import knows
 from persona.settings import Settings, load_settings
 from persona.steps import VARIABLES, Steps

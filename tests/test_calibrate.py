@@ -11,7 +11,7 @@ from persona.calibration import Example, carried_over, examples, fit_gate, gate_
 from persona.cases import Case
 from persona.cli.app import app
 from persona.errors import InputError
-from persona.retrieval import LEXICAL, load_gate
+from persona.gate import LEXICAL, load_gate
 from persona.settings import Settings
 from persona.wiring import Wiring
 from tests.cli_fixture import line

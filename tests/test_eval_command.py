@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from persona.cli.app import app
 from persona.cli.session import make_eval_wiring
 from persona.errors import ModelUnreachable
-from persona.retrieval import Gate
+from persona.gate import Gate
 from persona.settings import Settings
 from persona.wiring import Wiring
 from tests.cli_fixture import ILSE, line, minilm

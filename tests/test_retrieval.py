@@ -7,23 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from persona.addressing import with_name, with_you
+from persona.gate import LEXICAL, VECTOR, Gate, features, is_addressed, load_gate
 from persona.ingest import make_chunks
 from persona.records import Chunk
-from persona.retrieval import (
-    LEXICAL,
-    VECTOR,
-    Gate,
-    PageIndex,
-    Signals,
-    excerpt,
-    features,
-    is_addressed,
-    load_gate,
-    rank,
-    rank_by_ngrams,
-    with_name,
-    with_you,
-)
+from persona.retrieval import PageIndex, Signals, excerpt, rank, rank_by_ngrams
 from tests.core import WordEmbedder, wikitext_page
 from tests.mediawiki import CHINESE_OFF_TOPIC, CHINESE_OWN, CHINESE_PAGE, GERMAN_OFF_TOPIC, GERMAN_OWN, GERMAN_PAGE
 

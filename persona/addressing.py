@@ -1,0 +1,76 @@
+"""Who a question is put to: "you" for the persona's name, and the name for "you", as a page speaks of them. Pure."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from persona.text import base_language, content_words
+
+_YOURS = {
+    "en": r"your(?:s)?",
+    "de": r"[Dd]ein(?:e[mnrs]?)?|Ihr(?:e[mnrs]?)?",
+    "fr": r"votre|vos|ton|ta|tes",
+    "es": r"tus?|vuestr[oa]s?",
+    "nl": r"uw|jouw",
+    "sv": r"dina?|ditt|er[at]?",
+}
+
+_YOU = {
+    "en": r"you(?:rself)?", "de": r"[Dd]u|[Dd]ir|[Dd]ich|Sie|Ihnen", "fr": r"vous|tu|toi", "es": r"tú|usted|ti",
+    "nl": r"u|jij|je|jou", "sv": r"du|dig|ni",
+}  # fmt: skip
+
+ADDRESSED = {  # other signs that a question is put to the persona: endings of verbs, scripts without blanks
+    "es": r"\w{2}[ai]ste(?:is)?\b|\b(?:eres|tienes|has|fuiste)\b", "it": r"\w{2}[aei]sti\b|\b(?:tu|tu[oae]|tuoi|Lei|Su[oae])\b",
+    "pt": r"\w{2}[aei]ste\b|\b(?:tu|teus?|tuas?|você|seus?|suas?)\b", "pl": r"\w{2}ł[ea]ś\b|\b(?:ty|tw[oó]j\w*|pana?i?)\b",
+    "ru": r"\b(?:ты|вы|вас|вам|вами|тебя|тебе|ваш\w*|тво\w*)\b", "zh": r"你|您|妳", "ja": r"あなた|貴方|貴女|君", "ko": r"당신|너",
+}  # fmt: skip
+
+_AGREE = [  # what putting "you" for a name does to the verb in front of it
+    (r"\bis you\b", "are you"), (r"\bwas you\b", "were you"), (r"\bdoes you\b", "do you"), (r"\bhas you\b", "have you"),
+    (r"\byou is\b", "you are"), (r"\byou was\b", "you were"), (r"\byou has\b", "you have"), (r"\byou does\b", "you do"),
+]  # fmt: skip
+
+
+def with_name(question: str, title: str, language: str = "en") -> str:
+    """The question with the persona's name for "you", which is how a page speaks of them."""
+    base = base_language(language)
+    if base not in _YOU:
+        return question
+    name = re.escape(title).replace("\\ ", " ")
+    owned = f"{title}’s" if base == "en" else title
+    text = re.sub(rf"\b(?:{_YOURS[base]})\b", lambda _: owned.replace("’", "'"), question, flags=_case(base))
+    text = re.sub(rf"\b(?:{_YOU[base]})\b", lambda _: title, text, flags=_case(base))
+    return re.sub(rf"({name})(?:[ ,]+\1\b)+", r"\1", text)
+
+
+def with_you(question: str, title: str) -> str:
+    """The question with "you" for the persona's name (English): how an interviewer speaks to them."""
+    full = re.sub(r"\s*\([^)]*\)$", "", title)
+    parts = [p for p in full.split() if len(p) > 2 and p[0].isupper()] if " " in full else []
+    text = _put_you(question, full)
+    for part in dict.fromkeys([*parts[-1:], *parts[:1]]):
+        text = _put_you(text, part)
+    for wrong, correct in _AGREE:
+        text = re.sub(wrong, correct, text, flags=re.IGNORECASE)
+    return text[:1].upper() + text[1:]
+
+
+def _put_you(text: str, name: str) -> str:
+    """Each mention of the name, but not where it is part of somebody else's: Pierre Curie."""
+
+    def put(found: re.Match[str]) -> str:
+        before, after = text[: found.start()], text[found.end() :]
+        neighbor = re.search(r"([A-ZÀ-Þ][\w'’-]*)\s$", before)
+        if (neighbor and content_words(neighbor[1], "en")) or re.match(r"\s[A-ZÀ-Þ]", after):
+            return found.group()
+        return "your" if found["owned"] else "you"
+
+    return re.sub(rf"(?<![\w'’-]){re.escape(name)}(?P<owned>(?:['’]s|(?<=s)['’])(?!\w))?(?![-\w'’])", put, text)
+
+
+@lru_cache(maxsize=8)
+def _case(base: str) -> re.RegexFlag:
+    """German tells "Sie" from "sie" by its capital."""
+    return re.NOFLAG if base == "de" else re.IGNORECASE
