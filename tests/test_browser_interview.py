@@ -180,7 +180,7 @@ def test_what_is_asked_while_an_answer_is_written_stays_in_the_box(page: Page, m
     for typed in ("Thank you!", "Goodbye!"):
         ask(page, typed)
         expect(box).to_have_value(typed)
-        expect(page.get_by_text("One answer at a time: ask this when the answer is there")).to_be_visible()
+        expect(page.get_by_text("One answer at a time: ask this when the answer is there")).to_be_in_viewport()
     tool(page, "Edit the question").click()
     page.get_by_label("The question", exact=True).fill("Who was your brother?")
     page.get_by_role("button", name="Ask this instead").click()

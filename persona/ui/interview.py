@@ -88,6 +88,8 @@ def _interview(engine: Engine, person: Person, build: Build, thread: str) -> Non
     turns, path = _read(engine, thread)
     if asking.ask(engine, person.id, thread, turns, path):
         turns, path = _read(engine, thread)
+    if why := asking.refused(thread):
+        st.bottom.warning(plain(why), icon=":material/error:")
     st.chat_input(
         _placeholder(person), key=asking.box(thread), max_chars=LONGEST_QUESTION, on_submit=_typed, args=(thread,)
     )
@@ -95,8 +97,6 @@ def _interview(engine: Engine, person: Person, build: Build, thread: str) -> Non
         st.query_params["thread"] = thread
     _draw(engine, person.title, portrait, turns, path)
     _offer(engine, person, thread, path)
-    if why := asking.refused(thread):
-        st.warning(plain(why), icon=":material/error:")
 
 
 def _placeholder(person: Person) -> str:
