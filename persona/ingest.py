@@ -21,6 +21,7 @@ from persona.dates import searched_texts
 from persona.errors import PageError, StoreError
 from persona.ports import ChunkStore, Embedder, Library, Vectors
 from persona.records import PATH_SEPARATOR, Build, Chunk, Loaded, Page, Person, Progress, Section, new_id, now
+from persona.retrieval import window_id
 from persona.searching import knows
 from persona.text import sentences, shortened, windows
 
@@ -134,7 +135,7 @@ class Ingest:
             return {}
         known: dict[str, list[Vectors]] = {}
         for chunk in self._library.chunks(current.id):
-            ids = chain([chunk.id], (f"{chunk.id}:{n}" for n in count()))
+            ids = chain([chunk.id], (window_id(chunk.id, n) for n in count()))
             if found := [vectors[id_] for id_ in takewhile(vectors.__contains__, ids)]:
                 known[chunk.sha] = found
         return known
@@ -317,4 +318,4 @@ def _pieces(chunk: Chunk, searched: str, page: Page) -> list[_Piece]:
     whole = _Piece(chunk.id, context_line(page.title, chunk.path) + searched, {"kind": "chunk", "section": section})
     fields = {"kind": "window", "section": section}
     texts = windows(sentences(searched, page.language))
-    return [whole, *(_Piece(f"{chunk.id}:{n}", text, fields) for n, text in enumerate(texts))]
+    return [whole, *(_Piece(window_id(chunk.id, n), text, fields) for n, text in enumerate(texts))]

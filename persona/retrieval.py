@@ -90,6 +90,16 @@ class Candidate:
         return self.first_by_vector and self.first_by_ngrams
 
 
+def window_id(chunk: str, number: int) -> str:
+    """What a chunk's window is stored as, beside its chunk."""
+    return f"{chunk}:{number}"
+
+
+def is_window(id_: str) -> bool:
+    """Whether that is a window and no chunk."""
+    return ":" in id_
+
+
 def rank(index: PageIndex, question: str, signals: Signals) -> list[Candidate]:
     """All chunks that any view knows, best first."""
     if not index.chunks:
@@ -142,7 +152,7 @@ def excerpt(index: PageIndex, chunk: Chunk, question: str, windows: Mapping[str,
 
     def worth(number: int) -> float:
         held = words.intersection(index.ngrams.words(" ".join(parts[number : number + 2])))
-        cosine = windows.get(f"{chunk.id}:{number}", lowest)
+        cosine = windows.get(window_id(chunk.id, number), lowest)
         return cosine + _RARE * sum(index.ngrams.rarity(word) for word in held)
 
     best = max(range(len(parts) - 1), key=worth)
