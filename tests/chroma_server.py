@@ -18,28 +18,54 @@ from tests.needs import need
 CHROMA = Path(sys.executable).with_name("chroma")
 
 
+class ChromaServer:
+    """`chroma run` over that folder while the context lasts; it can be stopped and started at the same address."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._port = int(probe.getsockname()[1])
+        self.address = f"http://127.0.0.1:{self._port}"
+
+    def __enter__(self) -> ChromaServer:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Returns when it answers."""
+        need(CHROMA.is_file() or shutil.which("chroma"), "Chroma's command is not installed")
+        log = self._folder / "log"
+        command = [str(CHROMA), "run", "--path", str(self._folder / "data"), "--host", "127.0.0.1"]
+        with log.open("ab") as out:
+            self._server = subprocess.Popen([*command, "--port", str(self._port)], stdout=out, stderr=out)
+        until = time.monotonic() + 60
+        while not self._answers():
+            assert self._server.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Returns when nothing answers any more."""
+        self._server.terminate()
+        try:
+            self._server.wait(10)
+        except subprocess.TimeoutExpired:
+            self._server.kill()
+            self._server.wait()
+
+    def _answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.address}/api/v2/heartbeat").is_success
+        except httpx.TransportError:
+            return False
+
+
 @pytest.fixture(scope="session")
 def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of `chroma run`."""
-    need(CHROMA.is_file() or shutil.which("chroma"), "Chroma's command is not installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    folder = tmp_path_factory.mktemp("chroma-server")
-    with (folder / "log").open("wb") as log:
-        command = [str(CHROMA), "run", "--path", str(folder / "data"), "--host", "127.0.0.1", "--port", str(port)]
-        server = subprocess.Popen(command, stdout=log, stderr=log)
-    try:
-        until = time.monotonic() + 60
-        while time.monotonic() < until and server.poll() is None:
-            try:
-                if httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat").is_success:
-                    break
-            except httpx.TransportError:
-                time.sleep(0.05)
-        else:
-            pytest.fail(f"chroma run did not start: {(folder / 'log').read_text()}")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(10)
+    """The address of one server for all tests."""
+    with ChromaServer(tmp_path_factory.mktemp("chroma-server")) as server:
+        yield server.address

@@ -35,16 +35,24 @@ class PostgresServer:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port = int(probe.getsockname()[1])
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def start(self) -> None:
+        """Returns when it answers; at the same address each time."""
         # with a host's name it would open a socket file elsewhere; without fsync a test's data is lost with the machine
         given = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=100")
         self._server = self._run("postgres", "-p", str(self._port), *(word for one in given for word in ("-c", one)))
         self._wait()
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    def stop(self) -> None:
+        """Close all connections and end."""
         self._server.send_signal(signal.SIGINT)
         self._server.wait(30)
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def database(self) -> str:
         """SQLAlchemy's URL of a new, empty database."""

@@ -23,11 +23,13 @@ from persona.adapters.migrations import HEAD
 from persona.errors import MissingBuild, StoreError
 from persona.records import Turn
 from persona.wiring import Wiring
+from tests.chroma_server import ChromaServer
 from tests.cli_fixture import Line, line
 from tests.core import WordEmbedder
 from tests.loopback import WireReply
 from tests.needs import need
 from tests.openai_style import OpenAIStyleServer
+from tests.postgres_server import PostgresServer
 from tests.reader import FATHER, FATHER_ASKED, Reader, reader_of, wait_for
 
 __all__ = ["line"]
@@ -124,7 +126,45 @@ def test_an_index_of_another_embedder_is_a_sentence_and_loading_again_makes_it_g
     assert_answered(reader, server, [*before, turn])
 
 
+def test_a_vector_server_that_goes_away_is_a_sentence_and_back_it_is_used_again(
+    tmp_path: Path, server: OpenAIStyleServer
+) -> None:
+    with ChromaServer(tmp_path) as vectors:
+        reader = reader_of(tmp_path, server.url, chroma=vectors.address)
+        server.replies += [FATHER]
+        assert reader.ask().answer
+        vectors.stop()
+        turn = reader.ask()
+        assert (turn.state, turn.question.asked) == ("failed", FATHER_ASKED)
+        assert "PERSONA_CHROMA" in turn.error
+        before = reader.turns()
+        vectors.start()
+        assert_answered(reader, server, before)
+        assert reader.load("2").embedded == 0
+
+
 # --- the database ---
+
+
+def test_a_database_server_that_goes_away_is_a_sentence_and_back_it_is_used_again(
+    tmp_path: Path, server: OpenAIStyleServer, postgres: PostgresServer
+) -> None:
+    reader = reader_of(tmp_path, server.url, database=postgres.database())
+    server.replies += [FATHER]
+    assert reader.ask().answer
+    before = reader.turns()
+    postgres.stop()
+    try:
+        with pytest.raises(StoreError, match="PERSONA_DATABASE"):
+            reader.submit()
+    finally:
+        postgres.start()
+    assert_answered(reader, server, before)
+
+    before = reader.turns()
+    postgres.stop()
+    postgres.start()
+    assert_answered(reader, server, before)  # a restart that nobody met is noticed by nobody
 
 
 @pytest.fixture

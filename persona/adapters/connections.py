@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from pydantic import ValidationError
-from sqlalchemy import URL, Connection, create_engine, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from persona.adapters import sqlite
@@ -32,7 +32,7 @@ class Connections:
             self._url = make_url(url)
             self._name = f"The database {_shown(self._url)}"
             self._sqlite = self._url.get_backend_name() == "sqlite"
-            self._engine = sqlite.open_sqlite(self._url) if self._sqlite else create_engine(self._url)
+            self._engine = sqlite.open_sqlite(self._url) if self._sqlite else _open_server(self._url)
             self._bring_up_to_date()
         self._writing = self._engine.execution_options(writes=True)
         # a transaction of SQLite sees one moment anyway, that of a server unless told otherwise one moment a statement
@@ -104,6 +104,11 @@ class Connections:
         return (
             f"failed ({said}): see that PERSONA_DATABASE is right and that its server or disk is there, and try again"
         )
+
+
+def _open_server(url: URL) -> Engine:
+    """Each connection is tried before it is used: nobody meets one that the server's restart has cut."""
+    return create_engine(url, pool_pre_ping=True)
 
 
 def _write(connection: Connection) -> AbstractContextManager[object]:
