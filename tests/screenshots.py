@@ -25,7 +25,7 @@ from persona.wiring import Wiring
 from tests import mediawiki
 from tests.app_server import AppServer
 from tests.browser import PATIENCE, chromium
-from tests.loopback import PIECE, Exchange, WireReply
+from tests.loopback import WireReply
 from tests.ollama_server import LLAMA, QWEN3, OllamaServer
 
 SIZES = {"wide": (1280, 1000), "narrow": (390, 844)}
@@ -49,11 +49,10 @@ REFUSED = "What do you think of electric cars?"
 
 
 HELD = "How did you get home when your ship was lost?"
-WALKED = "I walked home along the coast in nine days, after the ship on which I was a cook's boy had been lost. "
 
 
 class Model(OllamaServer):
-    """Knows the answers by their questions, and stops in the middle of one until it may `go_on`."""
+    """Knows the answers by their questions; to one it is silent until it may `go_on`."""
 
     def __init__(self) -> None:
         super().__init__(models=(QWEN3, LLAMA))
@@ -61,24 +60,11 @@ class Model(OllamaServer):
 
     def next_reply(self, body: dict[str, Any]) -> WireReply:
         asked = body["messages"][-1].get("content", "")
-        known = ANSWERS | {HELD: WALKED * 2}
-        found = next((answer for question, answer in known.items() if question in asked), "NOT FOUND")
-        return WireReply("{}" if body.get("format") else found)
-
-    def _stream(self, exchange: Exchange, reply: WireReply, loaded_in: float) -> None:
-        send, left = exchange.chunk, len(WALKED) // PIECE
-
-        def held(text: str) -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                self.go_on.wait(PATIENCE / 1000)
-            send(text)
-
-        if WALKED in reply.text:
+        if HELD in asked:
             self.go_on.clear()
-            exchange.chunk = held  # type: ignore[method-assign]
-        super()._stream(exchange, reply, loaded_in)
+            self.go_on.wait(PATIENCE / 1000)
+        found = next((answer for question, answer in ANSWERS.items() if question in asked), "NOT FOUND")
+        return WireReply("{}" if body.get("format") else found)
 
 
 def people(page: Page) -> None:
@@ -122,11 +108,11 @@ def beginning(page: Page) -> None:
 
 
 def answering(page: Page) -> None:
-    """An answer that is being written."""
+    """What is seen until an answer is there."""
     _interview(page, "Cornelius Vane")
     page.get_by_test_id("stChatInputTextArea").fill(HELD)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("▌")).to_be_visible()
+    expect(page.locator(".steps .now")).to_contain_text("Answering")
 
 
 def interviewing(page: Page) -> None:
