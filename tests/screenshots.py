@@ -127,6 +127,7 @@ def reading_on(page: Page) -> None:
     source = page.locator(".sources details").first
     source.locator("summary").click()
     expect(source.locator("mark").first).to_be_visible()
+    page.wait_for_timeout(1500)  # until then the page follows its end
     page.locator(".stChatMessage").nth(1).evaluate(_TO_TOP)
 
 
