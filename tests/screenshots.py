@@ -46,9 +46,7 @@ ANSWERS = {
     "What did you burn in the lamp?": "The lamp burned whale oil until 1840, then colza from Marseille.",
 }
 REFUSED = "What do you think of electric cars?"
-
-
-HELD = "How did you get home when your ship was lost?"
+HELD, WALKED = "How did you get home when your ship was lost?", "I walked home along the coast in nine days."
 
 
 class Model(OllamaServer):
@@ -61,8 +59,9 @@ class Model(OllamaServer):
     def next_reply(self, body: dict[str, Any]) -> WireReply:
         asked = body["messages"][-1].get("content", "")
         if HELD in asked:
-            self.go_on.clear()
             self.go_on.wait(PATIENCE / 1000)
+            self.go_on.clear()
+            return WireReply(WALKED)  # which ends the turn: none is held twice
         found = next((answer for question, answer in ANSWERS.items() if question in asked), "NOT FOUND")
         return WireReply("{}" if body.get("format") else found)
 
@@ -203,7 +202,8 @@ def main(argv: list[str]) -> None:
                 model.may_end.clear()
             for file in _take(browser, app.url, shot, options.out):
                 print(file, flush=True)
-                model.go_on.set()
+                if shot is answering:
+                    model.go_on.set()
 
 
 @contextmanager
