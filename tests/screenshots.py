@@ -136,6 +136,7 @@ def looking_behind(page: Page) -> None:
     why = page.get_by_text("Why this answer").first
     why.click()
     expect(page.get_by_text("Model calls", exact=True)).to_be_visible()
+    page.wait_for_timeout(1500)  # until then the page follows its end
     why.evaluate(_TO_TOP)
 
 

@@ -132,6 +132,15 @@ def test_a_table_escapes_what_is_in_its_cells() -> None:
     assert found.text == "ab<b>x</b>&amp;"
 
 
+def test_a_wide_table_names_its_cells_for_a_narrow_screen() -> None:
+    made = table(("a", "b", "c", 'd"><b>'), [("1", "2", "3", "4")])
+
+    assert '<table class="wide"' in made
+    assert re.findall(r'data-name="([^"]*)"', made) == ["a", "b", "c", "d&quot;&gt;&lt;b&gt;"]
+    assert read(made).tags == {"div", "table", "tr", "th", "td"}
+    assert 'class="wide"' not in table(("a", "b"), [("1", "2")])
+
+
 def test_a_link_leads_to_web_addresses_only_and_cannot_be_broken_out_of() -> None:
     assert link("x", "javascript:alert(1)") == "x"
     made = link("[a]", "https://wiki.example/A_(b)?oldid=1#C<d>")

@@ -21,6 +21,7 @@ _MARK = "background: rgba(240, 180, 40, .32); color: inherit; border-radius: .2e
 _CELL = "text-align: left; vertical-align: top; padding: .3em .9em .3em 0; overflow-wrap: break-word"
 _RULE = "border-bottom: 1px solid rgba(128, 128, 128, .3)"
 _TABLE = "border-collapse: collapse; width: 100%; font-size: .875rem; margin-bottom: .75rem"
+_NARROW = 3  # columns that a phone has room for
 
 
 def plain(text: str) -> str:
@@ -48,14 +49,19 @@ def marked(text: str, spans: Iterable[tuple[int, int]] = ()) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """An HTML table of texts."""
+    """An HTML table of texts. One of many columns is of class "wide", and its cells know what stands above them."""
+    wide = ' class="wide"' if len(head) > _NARROW else ""
     top = "".join(_cell("th", cell) for cell in head)
-    body = "".join(f"<tr>{''.join(_cell('td', cell) for cell in row)}</tr>" for row in rows)
-    return f'<div style="overflow-x: auto"><table style="{_TABLE}"><tr>{top}</tr>{body}</table></div>'
+    body = "".join(f"<tr>{''.join(map(_named_cell, row, head))}</tr>" for row in rows)
+    return f'<div style="overflow-x: auto"><table{wide} style="{_TABLE}"><tr>{top}</tr>{body}</table></div>'
 
 
-def _cell(kind: str, text: str) -> str:
-    return f'<{kind} style="{_CELL}; {_RULE}">{html.escape(text)}</{kind}>'
+def _named_cell(text: str, name: str) -> str:
+    return _cell("td", text, f' data-name="{html.escape(name)}"')
+
+
+def _cell(kind: str, text: str, more: str = "") -> str:
+    return f'<{kind} style="{_CELL}; {_RULE}"{more}>{html.escape(text)}</{kind}>'
 
 
 def link(label: str, url: str) -> str:
