@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from persona.adapters.markdown import read_markdown
 from persona.records import Choice
@@ -75,7 +75,7 @@ def people(page: Page) -> None:
 def samples(page: Page) -> None:
     """Those that come with the program."""
     people(page)
-    page.get_by_role("heading", name="Samples").evaluate(_TO_TOP)
+    _to_top(page, page.get_by_role("heading", name="Samples"))
 
 
 def searching(page: Page) -> None:
@@ -126,8 +126,7 @@ def reading_on(page: Page) -> None:
     source = page.locator(".sources details").first
     source.locator("summary").click()
     expect(source.locator("mark").first).to_be_visible()
-    page.wait_for_timeout(1500)  # until then the page follows its end
-    page.locator(".stChatMessage").nth(1).evaluate(_TO_TOP)
+    _to_top(page, page.locator(".stChatMessage").nth(1))
 
 
 def looking_behind(page: Page) -> None:
@@ -136,8 +135,7 @@ def looking_behind(page: Page) -> None:
     why = page.get_by_text("Why this answer").first
     why.click()
     expect(page.get_by_text("Model calls", exact=True)).to_be_visible()
-    page.wait_for_timeout(1500)  # until then the page follows its end
-    why.evaluate(_TO_TOP)
+    _to_top(page, why)
 
 
 def listing(page: Page) -> None:
@@ -169,7 +167,15 @@ def getting(page: Page) -> None:
     expect(bar).to_be_visible()
 
 
-_TO_TOP = "part => part.scrollIntoView({block: 'start'})"
+def _to_top(page: Page, part: Locator) -> None:
+    """Scrolls there, and again as long as a fresh page follows its own end."""
+    for _ in range(10):
+        part.evaluate("part => part.scrollIntoView({block: 'start'})")
+        page.wait_for_timeout(700)
+        if part.evaluate("part => Math.abs(part.getBoundingClientRect().top) < innerHeight / 2"):
+            return
+
+
 _DRAWN = """() => !document.querySelector('[data-testid=stSkeleton]')
     && [...document.images].every(one => one.complete && one.naturalWidth)"""
 SHOTS: tuple[Callable[[Page], None], ...] = (

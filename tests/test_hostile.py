@@ -29,10 +29,12 @@ from persona.records import Chunk, Question, Turn, new_id, now
 from persona.replies import choice, json_object, score
 from persona.settings import Settings
 from persona.steps import ANSWER_TOKENS, VARIABLES, Reply, Steps
-from persona.text import REORDERING, harmless, sentences
+from persona.text import harmless, sentences
 from tests.cli_fixture import Line, line
 from tests.core import WordEmbedder, page, talk_with
 from tests.scripted import ScriptedModel
+
+REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 __all__ = ["line"]
 MARKS = (
