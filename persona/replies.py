@@ -14,8 +14,8 @@ from typing import Any
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _SCORE = re.compile(r"(?<![\d.-])(\d{1,2})(?:\.\d+)?(?:\s*(?:/|out of)\s*10)?(?![\d-])")
 _RANGE = re.compile(r"\d\s*[-–]\s*\d")
-_NOT_FOUND = re.compile(r"\bNOT[\s_-]*FOUND\b")
-_MAY_BECOME_IT = re.compile(r"\bN(?:O(?:T[\s_-]*(?:F(?:O(?:U(?:ND?)?)?)?)?)?)?$")
+_NOT_FOUND = re.compile(r"NOT[\s_-]*FOUND")  # also where a letter sticks to it
+_MAY_BECOME_IT = re.compile(r"N(?:O(?:T[\s_-]*(?:F(?:O(?:U(?:ND?)?)?)?)?)?)?$")
 _ONLY_NOT_FOUND = re.compile(r"^\W*(?:answer\W*)?not[\s_-]*found\b", re.IGNORECASE)
 _NO_ANSWER = re.compile(
     r"""\b(?:passages?|texts?|pages?|context|evidence|information)\b[^.]{0,30}\b(?:do(?:es)?\ not|don['’]t|doesn['’]t)\ (?:\w+\ )?

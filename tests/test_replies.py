@@ -60,7 +60,7 @@ def test_a_choice_is_a_number_of_the_list_or_nothing(text, meant):
 
 
 SPELLINGS = [
-    "NOT FOUND", "NOT FOUND.", "'NOT FOUND'", '"NOT FOUND"', "**NOT FOUND**", "not found", "Not found.", "NOT_FOUND", "NOT-FOUND",
+    "NOT FOUND", "NOT FOUND.", "'NOT FOUND'", '"NOT FOUND"', "**NOT FOUND**", "not found", "Not found.", "NOT_FOUND", "NOT-FOUND", "0NOT FOUND", "NOT FOUNDed",
     "NOTFOUND", "Answer: NOT FOUND", "answer: not found", "I'm sorry, NOT FOUND in the context", "Sorry — NOT FOUND!",
     "The passages do not mention it. NOT FOUND", "  \nNOT FOUND\n", "“NOT FOUND”", "> NOT FOUND", "- NOT FOUND", "...", "", " ",
     "**", "NOT FOUND (the passages speak of the ship only)", "The passages do not say how tall I am.",
