@@ -511,6 +511,26 @@ def test_the_first_question_is_not_rewritten_and_a_follow_up_is_and_search_uses_
     assert told(ada).endswith("What did Josiah Marsh do?")
 
 
+def test_what_an_answer_takes_in_model_calls(ada):
+    thread = ada.thread()
+    first = ada.ask("Who was your father?", FATHER, thread=thread)
+    assert [attempt.detail for attempt in first.trace.attempts] == ["one passage stands out"]
+    assert [call.step for call in first.trace.calls] == ["answer"]
+    more = ada.ask(
+        "What did he do?",
+        "He was a fisherman.",
+        thread=thread,
+        parent=first.id,
+        rewrite=[rewritten("What did Josiah Marsh do?", 1)],
+    )
+    assert [call.step for call in more.trace.calls] == ["rewrite", "answer"]
+    off = ada.ask("Why is the sky blue?", thread=thread, parent=more.id, rewrite=[rewritten("Why is the sky blue?")])
+    assert refused(off)
+    assert [call.step for call in off.trace.calls] == ["rewrite"]
+    assert refused(alone := ada.ask("Why is the sky blue?"))
+    assert not alone.trace.calls
+
+
 @pytest.mark.parametrize(
     "reply",
     [
