@@ -64,13 +64,13 @@ def test_texts_of_like_length_in_word_pieces_go_together(monkeypatch):
     """Letters do not tell: five long words are shorter here than twenty short ones."""
     embedder = MiniLM()
     padded: list[int] = []
-    usual = embedder._embed_batch
+    usual = embedder._run
 
-    def noting(texts: list[str]) -> np.ndarray:
+    def noting(texts: list[str]) -> object:
         padded.append(len(texts) * max(map(embedder.count, texts)))
         return usual(texts)
 
-    monkeypatch.setattr(embedder, "_embed_batch", noting)
+    monkeypatch.setattr(embedder, "_run", noting)
     texts = ["something different everywhere without understanding", "a b c d e f g h i j k l m n o p q r s t"] * 8
     embedder.embed(texts)
     assert sum(padded) == sum(map(embedder.count, texts))
