@@ -18,6 +18,7 @@ _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
 _VERBS = r"am|is|are|was|were|have|has|had|do|does|did|will|would|can|could|must|may|might|should"
 _KEEP = frozenset({"always", "was", "perhaps", "sometimes", "afterwards", "towards", "as"})
 _AGREES = {"are": "am", "is": "am", "were": "was", "has": "have", "does": "do"}
+_TIED = "\N{NO-BREAK SPACE}"
 _TOLD = 4  # words that tell something, and not only a name
 _ENOUGH = 200  # characters of a first sentence after which it is taken as it is
 
@@ -109,15 +110,21 @@ def _to_face(sentence: str) -> str:
 
 def slipped(sentence: str, asked: str, title: str) -> str:
     """How a first sentence slipped: "second", "third", or "" if it did not. `asked` is the question put to "you"."""
-    bare = _QUOTED.sub("", sentence)
-    if _FIRST.search(bare) or not _SECOND.search(asked):
+    bare = _others_apart(_QUOTED.sub("", sentence), title)
+    if _FIRST.search(bare):
         return ""
+    named = re.search(rf"(?:^|, )(?:{_names(title)})(?= [a-z])|\b(?:{_names(title)})['’]s?(?!\w)", bare)
+    if not _SECOND.search(asked):
+        return "third" if named else ""
     if _SECOND.search(bare):
         return "second"
+    return "third" if named else _slipped_less_openly(bare, asked, title)
+
+
+def _slipped_less_openly(bare: str, asked: str, title: str) -> str:
+    """The same of a sentence in which no name of the persona is plainly a subject or an owner."""
     names = _names(title)
-    if re.match(rf"(?:{names})(?:['’]s)?\b(?!['’-])", bare) or re.search(rf"\b(?:{names})['’]s?(?!\w)", bare):
-        return "third"
-    if re.search(rf"[a-z] {re.escape(title)}\b(?!['’-])", bare):
+    if re.match(rf"(?:{names})\b(?!['’-])", bare) or re.search(rf"[a-z] {re.escape(title)}\b(?!['’-])", bare):
         return "third"
     if _owned(r"The", bare, asked):
         return "third" if re.match(rf"The [\w -]*?\bof (?:{names})\b(?!['’-])", bare) else "article"
@@ -148,7 +155,7 @@ def turned(sentence: str, how: str, title: str) -> str:
     if how == "article":
         return re.sub(r"^The\b", "My", sentence)
     names = _names(title)
-    text = re.sub(rf"\b(?:{names})['’]s?(?!\w)", "my", sentence)
+    text = re.sub(rf"\b(?:{names})['’]s?(?!\w)", "my", _others_apart(sentence, title))
     text = re.sub(rf"\b[Tt]he ((?:[a-z-]+ ){{1,3}})of (?:{names})\b", r"my \1", text).replace("  ", " ")
     text = re.sub(
         rf"\b(by|with|from|to|for|of|against|saved|killed|trained|told|raised|taught|asked|gave|helped) (?:{names})\b",
@@ -157,7 +164,7 @@ def turned(sentence: str, how: str, title: str) -> str:
     )
     text = _subject(text, rf"(?:{names})", flags=re.NOFLAG)
     text = re.sub(rf"(?<=[a-z] ){re.escape(title)}\b(?!['’-])", "me", text)
-    return _capital(text)
+    return _capital(text.replace(_TIED, " "))
 
 
 def _turn_second(sentence: str) -> str:
@@ -204,7 +211,20 @@ def _plain_form(verb: str) -> str:
 def _names(title: str) -> str:
     full = re.sub(r"\s*\([^)]*\)$", "", title)
     names = dict.fromkeys([full, *(part for part in full.split() if len(part) > 2 and part[0].isupper())])
-    return "|".join(rf"{re.escape(name)}(?! [A-ZÀ-Þ])" if name != full else re.escape(name) for name in names)
+    parts = (rf"{re.escape(name)}(?! [A-ZÀ-Þ])" if name != full else re.escape(name) for name in names)
+    return "|".join(rf"(?<!{_TIED}){part}(?!{_TIED})" for part in parts)
+
+
+def _others_apart(sentence: str, title: str) -> str:
+    """Names that hold the persona's only in part, such as a relative's, are tied together: none of `_names` is in them."""
+
+    def tie(found: re.Match[str]) -> str:
+        first, _, rest = found[0].partition(" ")
+        if not content_words(first, "en"):  # no name, but a sentence's first word
+            return f"{first} {_others_apart(rest, title)}"
+        return found[0] if re.match(rf"{re.escape(title)}\b", found[0]) else found[0].replace(" ", _TIED)
+
+    return re.sub(r"[A-ZÀ-Þ][\w’'-]*(?: [A-ZÀ-Þ][\w’'-]*)+", tie, sentence)
 
 
 def _capital(text: str) -> str:

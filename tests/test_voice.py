@@ -41,6 +41,18 @@ def spoken(answer: str, asked: str, piece: int = 3) -> str:
         ),
         ("Lena Orth played Ada Marsh as a child.", "Who played you as a child?", "Lena Orth played me as a child."),
         ("She carries a lamp.", "What do you carry?", "I carry a lamp."),
+        (
+            "After the storm, Marsh built a mill.",
+            "What did you do after the storm?",
+            "After the storm, I built a mill.",
+        ),
+        ("Tom Pike is Ada's butler.", "Who is Tom Pike?", "Tom Pike is my butler."),
+        ("In May, Ada Marsh saw it burn.", "What came of the mill?", "In May, I saw it burn."),
+        (
+            "The lens was Tom Marsh's gift to Ada Marsh's crew.",
+            "What was the lens?",
+            "The lens was Tom Marsh's gift to my crew.",
+        ),
     ],
 )
 def test_an_answer_about_you_or_the_persona_speaks_of_i_and_my(answer: str, asked: str, wanted: str):
@@ -57,6 +69,9 @@ def test_an_answer_about_you_or_the_persona_speaks_of_i_and_my(answer: str, aske
         ("She taught me to read.", "Who taught you to read?"),
         ("My father told you so.", "Who is your father?"),
         ("Tom Marsh built it.", "Who built your house?"),
+        ("Tom Marsh's brother built it.", "Who built your house?"),
+        ("Josiah Marsh's ship sank.", "What came of the ship?"),
+        ("Ole Berg wrote Ada Marsh and the Mill.", "Who wrote the novel?"),
     ],
 )
 def test_an_answer_in_the_first_person_or_about_others_stays_as_it_is(answer: str, asked: str):
