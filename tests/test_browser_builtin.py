@@ -18,21 +18,21 @@ expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture
-def page(builtin_home: Path, builtin_address: str) -> Iterator[Page]:
-    """Somebody who comes to the app after `make run`, the model being there."""
-    wiring = Wiring(settings(builtin_home, llm="builtin"))
+def page(builtin_model: Path, tmp_path: Path) -> Iterator[Page]:
+    """Somebody who comes to the app after `make run`: it starts the model, which outlives it."""
+    (tmp_path / "models").symlink_to(builtin_model.parent)
+    wiring = Wiring(settings(tmp_path, llm="builtin"))
     for _ in wiring.loader.samples():
         pass
     wiring.database.close()
-    with chromium() as browser:
-        log = builtin_home / "app.txt"
-        with (
-            AppServer(log, PERSONA_HOME=str(builtin_home), PERSONA_LLM="builtin") as app,
-            visitor(browser, app) as them,
-        ):
+    home = {"PERSONA_HOME": str(tmp_path), "PERSONA_LLM": "builtin"}
+    try:
+        with chromium() as browser, AppServer(tmp_path / "app.txt", **home) as app, visitor(browser, app) as them:
             made = them.new_page()
             made.goto(app.url)
             yield made
+    finally:
+        wiring.builtin.stop()
 
 
 def test_a_sample_is_interviewed_with_the_model_that_comes_along(page: Page) -> None:
