@@ -92,7 +92,7 @@ def to_interviewer(pieces: Iterable[str]) -> Generator[str, None, None]:
 def _as_told(sentence: str) -> str:
     text = _to_face(sentence)
     about = re.match(
-        r"(?P<yes>Yes, )?(?P<them>[Yy]ou are|[Yy]ou were|[Yy]ou have|[Yy]our (?:name|job|work|paper|school|age)\b)",
+        r"(?P<yes>Yes, )?(?:[Yy]ou are|[Yy]ou were|[Yy]ou have|[Yy]our (?:name|job|work|paper|school|age)\b)",
         text,
     )
     if about:
@@ -209,10 +209,15 @@ def _plain_form(verb: str) -> str:
 
 
 def _names(title: str) -> str:
-    full = re.sub(r"\s*\([^)]*\)$", "", title)
+    full = _bare(title)
     names = dict.fromkeys([full, *(part for part in full.split() if len(part) > 2 and part[0].isupper())])
     parts = (rf"{re.escape(name)}(?! [A-ZÀ-Þ])" if name != full else re.escape(name) for name in names)
     return "|".join(rf"(?<!{_TIED}){part}(?!{_TIED})" for part in parts)
+
+
+def _bare(title: str) -> str:
+    """Without what tells it from other pages: Ada Marsh (pilot)."""
+    return re.sub(r"\s*\([^)]*\)$", "", title)
 
 
 def _others_apart(sentence: str, title: str) -> str:
@@ -222,7 +227,7 @@ def _others_apart(sentence: str, title: str) -> str:
         first, _, rest = found[0].partition(" ")
         if not content_words(first, "en"):  # no name, but a sentence's first word
             return f"{first} {_others_apart(rest, title)}"
-        return found[0] if re.match(rf"{re.escape(title)}\b", found[0]) else found[0].replace(" ", _TIED)
+        return found[0] if re.match(rf"{re.escape(_bare(title))}\b", found[0]) else found[0].replace(" ", _TIED)
 
     return re.sub(r"[A-ZÀ-Þ][\w’'-]*(?: [A-ZÀ-Þ][\w’'-]*)+", tie, sentence)
 

@@ -160,3 +160,8 @@ def test_a_question_about_a_things_fate_asks_what_came_of_it():
 )
 def test_what_is_told_of_others_is_what_the_persona_knows(beginning: str, said: str):
     assert as_known(beginning) == said
+
+
+def test_what_stands_in_brackets_behind_a_title_is_no_part_of_the_name():
+    told = in_first_person(["In May, Ada Marsh saw it burn."], "What came of the mill?", "Ada Marsh (pilot)")
+    assert "".join(told) == "In May, I saw it burn."
