@@ -229,7 +229,7 @@ class TurnRun:
         yield Working("answering")
         asked = with_you(self.question.standalone, self._person.title)
         asked = asking_what_came_of_it(asked) if self._english else asked
-        yield from self._try_answer(stage, sent, [item.chunk.text for item in sent], asked, detail)
+        yield from self._try_answer(stage, sent, _as_sent([item.chunk for item in sent]), asked, detail)
 
     def _is_fresh(self, chunk: Chunk) -> bool:
         return (chunk.id, chunk.text) not in self._tried
@@ -294,6 +294,13 @@ def lead(index: PageIndex) -> tuple[Chunk, ...]:
             break
         kept.append(chunk)
     return tuple(kept)
+
+
+def _as_sent(chunks: Sequence[Chunk]) -> list[str]:
+    """Their texts; of several each under its headings, as those may be all that tells of whom or when it speaks."""
+    if len(chunks) == 1:
+        return [chunks[0].text]
+    return [c.text if c.path == (INTRODUCTION,) else f"{PATH_SEPARATOR.join(c.path)}:\n{c.text}" for c in chunks]
 
 
 def _as_told(number: int, turn: Turn, title: str) -> str:

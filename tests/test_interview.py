@@ -231,6 +231,19 @@ def test_one_passage_that_stands_out_is_asked_alone_and_whole(ada):
     assert [(a.stage, a.detail) for a in turn.trace.attempts] == [("leader", "one passage stands out")]
 
 
+def test_of_several_passages_each_stands_under_its_headings_and_one_alone_under_none(ada):
+    turn = ada.ask("Who was your father?", "NOT FOUND", FATHER)
+    alone, several = (request.messages[0].text for request in ada.model.asked("answer"))
+    introduction, *others = turn.trace.attempts[-1].evidence
+    assert introduction.chunk.path == ("Introduction",)
+    assert len(others) > 1
+    for item in others:
+        headed = f"{' -> '.join(item.chunk.path)}:\n{item.chunk.text}"
+        assert headed in several
+        assert headed not in alone
+    assert "Introduction:" not in several
+
+
 # --- an answer that the passages do not hold ---
 
 
