@@ -42,7 +42,7 @@ from persona.steps import Steps
 from persona.stopping import Stopped
 from persona.talk import needs_no_model
 from persona.text import is_blank, storable
-from persona.turn import TurnRun, lead
+from persona.turn import TurnRun
 
 LONGEST_QUESTION = 2000  # characters
 _OTHER_ANSWER = 0.8  # temperature of another answer to the same question: at none it would be the same one
@@ -198,7 +198,7 @@ class Interview:
         found = subject.searcher.search("Who are you?")
         _ = found.features, found.candidates  # the n-grams are made ready, too
         if model:
-            front = [chunk.text for chunk in lead(subject.searcher.index)]
+            front = [chunk.text for chunk in subject.searcher.index.lead]
             self._steps.warm(subject.person.title, subject.person.language, front)
         subject.searcher.warm(self._line.until_quiet)
 

@@ -15,9 +15,10 @@ import numpy as np
 from persona.abbreviations import abbreviations
 from persona.dates import searched_texts
 from persona.ngrams import NgramIndex, Scores
-from persona.records import PATH_SEPARATOR, Chunk
+from persona.records import INTRODUCTION, PATH_SEPARATOR, Chunk
 from persona.text import sentences
 
+_LEAD = 2200  # characters of the Introduction that go with every answer
 _EXCERPT = 4  # sentences: the best window and one on either side
 _LATE = 4  # what late interaction counts for, beside a window and n-grams
 _AHEAD = 0.2  # of the fused score, 0 to 1
@@ -49,6 +50,16 @@ class PageIndex:
     def sections(self) -> tuple[tuple[str, ...], ...]:
         """The paths that have chunks, in the page's order."""
         return tuple(dict.fromkeys(chunk.path for chunk in self.chunks))
+
+    @cached_property
+    def lead(self) -> tuple[Chunk, ...]:
+        """The Introduction's first chunks, as many as are worth their place in every prompt."""
+        kept: list[Chunk] = []
+        for chunk in self.chunks:
+            if chunk.path != (INTRODUCTION,) or sum(len(c.text) for c in (*kept, chunk)) > _LEAD:
+                break
+            kept.append(chunk)
+        return tuple(kept)
 
     def within(self, path: tuple[str, ...]) -> list[str]:
         """The section and its subsections, as stored with the vectors."""

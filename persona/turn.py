@@ -33,7 +33,7 @@ from persona.records import (
     Turn,
     Working,
 )
-from persona.retrieval import Candidate, PageIndex, excerpt, rank_by_ngrams, stands_out
+from persona.retrieval import Candidate, excerpt, rank_by_ngrams, stands_out
 from persona.searching import Found, Subject
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.text import base_language
@@ -42,7 +42,6 @@ from persona.voice import about_interviewer, as_known, asking_what_came_of_it, i
 
 FIRST = 4  # excerpts that are sent first, beside the lead
 SENT = 3  # whole passages that a later stage sends
-LEAD = 2200  # characters of the Introduction that go with every answer
 RANKED = 10  # passages the model scores
 RECALLED = 8  # turns that a question on the conversation is answered from, beside the first
 
@@ -73,7 +72,7 @@ class TurnRun:
         self._timings: dict[str, float] = {}
         self._windows: Mapping[str, float] = {}
         self._tried: set[tuple[str, str]] = set()  # chunk and text that were sent and gave no answer
-        self._lead = lead(subject.searcher.index)
+        self._lead = subject.searcher.index.lead
         self._english = base_language(self._person.language) == "en"
         self._began = time.monotonic()
 
@@ -284,16 +283,6 @@ class TurnRun:
             yield
         finally:
             self._timings[part] = self._timings.get(part, 0.0) + time.monotonic() - began
-
-
-def lead(index: PageIndex) -> tuple[Chunk, ...]:
-    """The Introduction's first chunks, as many as are worth their place in every prompt."""
-    kept: list[Chunk] = []
-    for chunk in index.chunks:
-        if chunk.path != (INTRODUCTION,) or sum(len(c.text) for c in (*kept, chunk)) > LEAD:
-            break
-        kept.append(chunk)
-    return tuple(kept)
 
 
 def _as_sent(chunks: Sequence[Chunk]) -> list[str]:
