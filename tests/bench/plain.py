@@ -3,10 +3,9 @@
 A follow-up is rewritten. The model names a section, which is filtered by whatever it said, and answers from it; else it
 scores the ten nearest sections, one call each, and answers from the best of those with 5 and more; else n-grams pick a
 section, and it answers from that. Whole sections are the chunks; there is no lead, no gate, no example and no schema.
-Whether a reply is NOT FOUND is asked only once it is complete, so nothing is streamed. Each call is a system message,
-which tells what is to be done, and a user message. The rating has the question first, as LangChain's LLMChainFilter,
-the answer has it last. With the text first, a server that keeps the prompts of all sections would read less of the
-ratings, and with a small cache no less.
+Whether a reply is NOT FOUND is asked only once it is complete, so nothing is streamed. Each call is one user message; the
+rating one has the question first, as LangChain's LLMChainFilter, the answering one has it last. With the text first, a
+server that keeps the prompts of all sections would read less of the ratings, and with a small cache no less.
 """
 
 from __future__ import annotations
@@ -26,22 +25,34 @@ from tests.bench.contender import LONGEST, Measured, Pages, Said, turn
 SCORED = 10  # sections, one call each
 KEPT_FROM = 5
 
-_REWRITE = (
-    "Rewrite the follow-up question so that it can be understood without the conversation. Reply with the question and nothing else.",
-    "{history}\n\nFollow-up question: {question}\nStandalone question:",
-)
-_CATEGORIZE = (
-    "Name the section of a page about {name} that would hold the answer to a question. Reply with its name exactly as it stands in the list and nothing else.",
-    "Sections:\n{names}\n\nQuestion: {question}\nSection:",
-)
-_SCORE = (
-    "Rate from 0 to 10 how relevant a text is to a question. Reply with the number and nothing else.",
-    "Question: {question}\n\n{context}\n\nScore:",
-)
-_ANSWER = (
-    "You are {name} and you are being interviewed. Answer in the first person, in one or two short sentences, using only the context. If the context does not hold the answer, reply NOT FOUND and nothing else.",
-    "{context}\n\nQuestion: {question}",
-)
+_REWRITE = """Given the conversation below and a follow-up question, rewrite the follow-up question so that it can be understood on its own.
+
+{history}
+
+Follow-up question: {question}
+Standalone question:"""
+_CATEGORIZE = """Here is a list of the sections of a page about {name}:
+
+{names}
+
+Which one of these sections would hold the answer to the following question? Reply with the name of the section exactly as it stands in the list and nothing else.
+
+Question: {question}
+Section:"""
+_ANSWER = """You are {name} and you are being interviewed. Answer the question in the first person, in one or two short sentences, using only the context below. If the context does not hold the answer, reply NOT FOUND and nothing else.
+
+Context:
+{context}
+
+Question: {question}
+Answer:"""
+_SCORE = """Rate from 0 to 10 how relevant the text is to the question. Reply with the number and nothing else.
+
+Question: {question}
+Text:
+{context}
+
+Score:"""
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,7 @@ class Plain:
             if not chosen:
                 continue
             context = "\n\n".join(index.texts[i] for i in chosen)
-            reply = self._ask(_ANSWER, name=case.page, context=context, question=question)
+            reply = self._ask(_ANSWER.format(name=case.page, context=context, question=question))
             if not is_not_found(reply):
                 said.text, said.passages, said.stage = reply, [context], stage.__name__.strip("_")
                 return
@@ -85,17 +96,19 @@ class Plain:
             return case.question
         names = {"user": "Interviewer"}
         history = "\n".join(f"{names.get(who, case.page)}: {text}" for who, text in case.history)
-        return self._ask(_REWRITE, history=history, question=case.question) or case.question
+        return self._ask(_REWRITE.format(history=history, question=case.question)) or case.question
 
     def _category(self, name: str, question: str, index: _Index, nearest: Sequence[int]) -> list[int]:
         """The nearest of the sections that are called what the model said: one or none."""
         names = "\n".join(index.names)
-        named = self._ask(_CATEGORIZE, name=name, names=names, question=question)
+        named = self._ask(_CATEGORIZE.format(name=name, names=names, question=question))
         return [i for i in nearest if index.names[i] == named][:1]
 
     def _ranked(self, _: str, question: str, index: _Index, nearest: Sequence[int]) -> list[int]:
         """The best of the ten nearest."""
-        scores = {i: score(self._ask(_SCORE, context=index.texts[i], question=question)) or 0 for i in nearest[:SCORED]}
+        scores = {
+            i: score(self._ask(_SCORE.format(context=index.texts[i], question=question))) or 0 for i in nearest[:SCORED]
+        }
         best = max(scores, key=lambda i: scores[i])
         return [best] if scores[best] >= KEPT_FROM else []
 
@@ -104,9 +117,8 @@ class Plain:
         scores = index.ngrams.scores(question)
         return [int(scores.argmax())] if scores.any() else []
 
-    def _ask(self, prompt: tuple[str, str], **values: str) -> str:
-        system, user = (text.format_map(values) for text in prompt)
-        request = ChatRequest((Message("system", system), Message("user", user)), LONGEST)
+    def _ask(self, text: str) -> str:
+        request = ChatRequest((Message("user", text),), LONGEST)
         return "".join(delta.text for delta in self._model.chat(request)).strip()
 
     def _index(self, page: Page) -> _Index:
