@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
-from persona.text import base_language, content_words
+from persona.text import bare_title, base_language, content_words, name_parts
 
 _YOURS = {
     "en": r"your(?:s)?",
@@ -47,18 +48,31 @@ def with_name(question: str, title: str, language: str = "en") -> str:
 
 def with_you(question: str, title: str) -> str:
     """The question with "you" for the persona's name (English): how an interviewer speaks to them."""
-    full = re.sub(r"\s*\([^)]*\)$", "", title)
-    parts = [p for p in full.split() if len(p) > 2 and p[0].isupper()] if " " in full else []
-    text = _put_you(question, full)
+    name = bare_title(title)
+    # "Will you come?" does not name Will Tarn
+    parts = [part for part in name_parts(title) if content_words(part, "en")]
+    text = _not_called(question, [name, *parts])
+    article = "[Tt]he " if name.startswith("The ") else "(?:[Tt]he )?"
+    text = _put_you(text, article + re.escape(name.removeprefix("The ")))
     for part in dict.fromkeys([*parts[-1:], *parts[:1]]):
-        text = _put_you(text, part)
+        text = _put_you(text, rf"(?<![Tt]he ){re.escape(part)}")
     for wrong, correct in _AGREE:
         text = re.sub(wrong, correct, text, flags=re.IGNORECASE)
     return text[:1].upper() + text[1:]
 
 
+def _not_called(question: str, names: Sequence[str]) -> str:
+    """Without the name by which the persona is called before or after what "you" are asked."""
+    if not re.search(r"\byou", question, re.IGNORECASE):
+        return question
+    called = "|".join(map(re.escape, names))
+    begun = r"(?:(?:hello|hi|hey|dear|so|well|now|ok|okay),? )?"
+    text = re.sub(rf"^{begun}(?:{called}), ", "", question, flags=re.IGNORECASE)
+    return re.sub(rf"(?<=\w), (?:{called})(?=\W*$)", "", text, flags=re.IGNORECASE)
+
+
 def _put_you(text: str, name: str) -> str:
-    """Each mention of the name, but not where it is part of somebody else's: Pierre Curie."""
+    """Each mention of the name, a pattern, but not where it is part of somebody else's: Pierre Curie."""
 
     def put(found: re.Match[str]) -> str:
         before, after = text[: found.start()], text[found.end() :]
@@ -67,7 +81,7 @@ def _put_you(text: str, name: str) -> str:
             return found.group()
         return "your" if found["owned"] else "you"
 
-    return re.sub(rf"(?<![\w'’-]){re.escape(name)}(?P<owned>(?:['’]s|(?<=s)['’])(?!\w))?(?![-\w'’])", put, text)
+    return re.sub(rf"(?<![\w'’-])(?:{name})(?P<owned>(?:['’]s|(?<=s)['’])(?!\w))?(?![-\w'’])", put, text)
 
 
 @lru_cache(maxsize=8)

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 from persona.cases import Case
 from persona.records import PATH_SEPARATOR, Answer, Chunk
-from persona.text import base_language, irregular_forms, sentences, unaccented
+from persona.text import bare_title, base_language, irregular_forms, name_parts, sentences, unaccented
 
 LONGEST = 60  # words of a right answer
 _COPIED = 20  # words in a row that are copying, not answering
 _BEGINNING = 50  # letters of a passage that tell it from others
 _OVERLAP = 20  # letters of a chunk's beginning that stand at the end of the one before
 _FIRST_PERSON = {
-    "en": r"\b(?:i|me|my|mine|myself|we|our|ours|us|i['’](?:m|ve|d|ll))\b",
+    "en": r"\b(?:(?<!war )i|me|my|mine|myself|we|our|ours|(?-i:[Uu]s)|i['’](?:m|ve|d|ll))\b",
     "de": r"\b(?:ich|mir|mich|mein\w*|wir|uns\w*)\b",
     "fr": r"\b(?:je|j['’]\w+|me|m['’]\w+|moi|mon|ma|mes|nous|notre|nos)\b",
     "es": r"\b(?:yo|me|mí|mi|mis|nosotros|nos|nuestr[oa]s?|\w+[éí]|soy|fui|era|tuve|tengo|estuve|nací)\b",
@@ -102,7 +102,7 @@ def right_chunks(case: Case, chunks: Sequence[Chunk]) -> frozenset[str]:
 
 def _name_is_subject(text: str, title: str, language: str) -> bool:
     """A sentence that starts with the persona's name and goes on in lower case, as with a verb."""
-    names = "|".join(re.escape(name) for name in dict.fromkeys([title, *title.split()]) if len(name) > 2)
+    names = "|".join(re.escape(name) for name in (bare_title(title), *name_parts(title)))
     return any(
         re.match(rf"(?:{names})(?:\s+(?:{names}))*,?\s+(?!and\b)[a-zà-þ]", part) for part in sentences(text, language)
     )

@@ -20,6 +20,7 @@ from persona.ngrams import Scores
 from persona.ports import Pieces, TokenEmbedder, Vectors
 from persona.records import Chunk
 from persona.retrieval import PageIndex
+from persona.text import bare_title
 
 _STRETCH, _STEP = 64, 16  # pieces
 _KEPT = 600  # passages whose pieces are kept in memory, up to 100 KB each
@@ -40,7 +41,7 @@ class LateInteraction:
 
     def scores(self, index: PageIndex, question: Pieces, chunks: Sequence[Chunk]) -> Scores:
         """How near each passage is, -1 to 1; the persona's name counts for nothing. Shape (chunks,)."""
-        rarity, name = self._rarity(index), set(self._embedder.tokens(index.title))
+        rarity, name = self._rarity(index), set(self._embedder.tokens(bare_title(index.title)))
         weights = np.array(
             [0.0 if piece in name else rarity.get(piece, rarity[""]) for piece in question.names], dtype=np.float32
         )

@@ -16,7 +16,7 @@ from persona.abbreviations import abbreviations
 from persona.dates import searched_texts
 from persona.ngrams import NgramIndex, Scores
 from persona.records import INTRODUCTION, PATH_SEPARATOR, Chunk
-from persona.text import sentences
+from persona.text import bare_title, sentences
 
 _LEAD = 2200  # characters of the Introduction that go with every answer
 _EXCERPT = 4  # sentences: the best window and one on either side
@@ -34,7 +34,7 @@ class PageIndex:
         self.texts = dict(zip((chunk.id for chunk in chunks), searched_texts(chunks, language), strict=True))
         texts = [f"{' '.join(chunk.path)}\n{self.texts[chunk.id]}" for chunk in chunks]
         self.ngrams = NgramIndex(texts, language)
-        self.name_words = frozenset(self.ngrams.words(title))
+        self.name_words = frozenset(self.ngrams.words(bare_title(title)))
 
     @cached_property
     def position(self) -> dict[str, int]:

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import dropwhile
 
 _UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f\uac00-\ud7af"
 _PAIRED = re.compile(rf"[{_UNSPACED}]+")
@@ -38,7 +39,9 @@ _FUNCTION_WORDS = {
         too under until up upon us very was we were what when where which while who whom whose why will with without
         would yes you your yours yourself yourselves isn't don't doesn't didn't wasn't weren't won't wouldn't can't
         couldn't shouldn't haven't hasn't hadn't i'm you're he's she's it's we're they're i've you've we've they've
-        i'd you'd i'll you'll what's who's where's when's how's why's that's there's let's""",
+        i'd you'd he'd she'd we'd they'd i'll you'll he'll she'll we'll they'll what's who's where's when's how's why's that's
+        there's let's aren't dont doesnt didnt wasnt werent wont wouldnt cant couldnt shouldnt havent hasnt hadnt isnt arent
+        youre youve whats whos wheres whens hows whys thats""",
     "de": """aber als also am an ans auch auf aus bei beim bin bis bist da damit dann das dass dein deine deinem deinen
         deiner dem den denn der des dessen dich die dies diese dieser dieses dir doch dort du durch ein eine einem einen
         einer eines er es etwas euch euer eure für gab ganz gegen gibt hab habe haben hast hat hatte hatten hattest hier
@@ -102,6 +105,8 @@ _FUNCTION_WORDS = {
     "zh": "时候 時候 时间 時間 如何 可以 告诉 告訴 一下 还是 還是 一共 里 裡 的 了 是 在 和 与 或 也 都 就 而 及 之 其 这 那 哪 什 么 怎 样 为 吗 呢 吧 啊 你 您 我 他 她 它 们 谁 何 几 多 少 有 没 不 被 把 從 从 對 对 於 于 個 个 這 為 嗎 們 誰 幾 沒 會 会 曾 请 請 问 問",
     "ja": "何 誰 あなた 貴方 ください こと もの いつ どこ どの なぜ どう どんな の は が を に で と も か ら な い う え お く け こ し す た だ て り る れ ん あ っ ょ ま せ さ そ ど よ",
 }
+_RANKS = """Admiral Aunt Baron Brother Captain Chief Count Countess Doctor Dr Duchess Duke Emperor Empress Father General King
+    Lady Lord Madame Mother Mr Mrs Pope President Prince Princess Professor Queen Saint Sir Sister St The Uncle"""
 _STEMMERS = {
     "en": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian",
     "pt": "portuguese", "nl": "dutch", "sv": "swedish", "da": "danish", "no": "norwegian", "fi": "finnish",
@@ -136,7 +141,7 @@ def content_words(text: str, language: str) -> list[str]:
     """
     dropped = _dropped(language)
     words: list[str] = []
-    for found in _WORD.finditer(text.lower()):
+    for found in _WORD.finditer(text.lower().replace("’", "'")):
         if found.group().isascii() and found.group().isalnum():  # most words; the rest takes ten times as long
             words += [] if found.group() in dropped else [fold(found.group(), language)]
             continue
@@ -152,6 +157,21 @@ def content_words(text: str, language: str) -> list[str]:
         if len(parts) > 1 and kept:
             words.append(fold("".join(parts), language))
     return [word for word in words if word]
+
+
+def bare_title(title: str) -> str:
+    """Without what tells it from other pages: Ada Marsh (pilot)."""
+    return re.sub(r"\s*\([^)]*\)$", "", title) or title
+
+
+def name_parts(title: str) -> list[str]:
+    """The words of a longer name that stand for it alone: no rank, no epithet, not where somebody is from."""
+    name = re.split(r", | (?:of|the|from) ", bare_title(title))[0]
+    words = [word.strip(".,") for word in name.split()]
+    if " " not in bare_title(title) or {"and", "&"} & set(words):
+        return []
+    named = dropwhile(frozenset(_RANKS.split()).__contains__, words)
+    return [word for word in named if len(word) > 2 and word[0].isupper()]
 
 
 def has_function_words(language: str) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable
 
-from persona.text import content_words, sentences
+from persona.text import bare_title, content_words, name_parts, sentences
 
-_FIRST = re.compile(r"\b(?:I|me|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Oo]urs?|us)\b")
+_FIRST = re.compile(r"\b(?:(?<!War\s)I|me|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Oo]urs?|us)\b")
 _SECOND = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
 _VERBS = r"am|is|are|was|were|have|has|had|do|does|did|will|would|can|could|must|may|might|should"
@@ -30,7 +30,7 @@ def in_first_person(pieces: Iterable[str], asked: str, title: str) -> Generator[
         held += piece
         if not decided:
             first, whole = _first_sentence(held)
-            decided = whole or bool(_FIRST.search(first.rpartition(" ")[0]))  # the last word may go on
+            decided = whole or _says_i(first.rpartition(" ")[0], title)  # the last word may go on
             how = slipped(first, asked, title) if whole else ""
         if decided and not how:
             yield held
@@ -61,10 +61,15 @@ def _first_sentence(text: str) -> tuple[str, bool]:
 
 def about_interviewer(question: str) -> str:
     """A question on the conversation with the interviewer in the third person, as the record of it speaks of them."""
-    text = re.sub(r"\b[Mm]y\b", "the interviewer's", question)
-    text = re.sub(r"\b(?:am I|[Ii]'m|[Ii] am)\b", "is the interviewer", text)
-    text = re.sub(r"\b(?:have I|I have)\b", "has the interviewer", text)
-    return _capital(re.sub(r"\b(?:I|me|myself)\b", "the interviewer", text))
+    text = question
+    for said, told in (
+        (r"my", "the interviewer's"),
+        (r"am I|I['’]m|I am", "is the interviewer"),
+        (r"have I|I have", "has the interviewer"),
+        (r"I|me|myself", "the interviewer"),
+    ):
+        text = re.sub(rf"\b(?:{said})\b", told, text, flags=re.IGNORECASE)
+    return _capital(text)
 
 
 def asking_what_came_of_it(question: str) -> str:
@@ -110,8 +115,8 @@ def _to_face(sentence: str) -> str:
 
 def slipped(sentence: str, asked: str, title: str) -> str:
     """How a first sentence slipped: "second", "third", or "" if it did not. `asked` is the question put to "you"."""
-    bare = _others_apart(_QUOTED.sub("", sentence), title)
-    if _FIRST.search(bare):
+    bare = _without_article(_others_apart(_QUOTED.sub("", sentence), title), title)
+    if _says_i(bare, title):
         return ""
     named = re.search(rf"(?:^|, )(?:{_names(title)})(?= [a-z])|\b(?:{_names(title)})['’]s?(?!\w)", bare)
     if not _SECOND.search(asked):
@@ -121,10 +126,16 @@ def slipped(sentence: str, asked: str, title: str) -> str:
     return "third" if named else _slipped_less_openly(bare, asked, title)
 
 
+def _says_i(text: str, title: str) -> bool:
+    """Whether it speaks in the first person; the number of a ruler, as in Olga I, does not."""
+    return bool(_FIRST.search(text.replace(bare_title(title), "")))
+
+
 def _slipped_less_openly(bare: str, asked: str, title: str) -> str:
     """The same of a sentence in which no name of the persona is plainly a subject or an owner."""
     names = _names(title)
-    if re.match(rf"(?:{names})\b(?!['’-])", bare) or re.search(rf"[a-z] {re.escape(title)}\b(?!['’-])", bare):
+    within = rf"[a-z] (?<!the ){re.escape(_bare(title))}\b(?!['’-])"
+    if re.match(rf"(?:{names})\b(?!['’-])", bare) or re.search(within, bare):
         return "third"
     if _owned(r"The", bare, asked):
         return "third" if re.match(rf"The [\w -]*?\bof (?:{names})\b(?!['’-])", bare) else "article"
@@ -155,7 +166,7 @@ def turned(sentence: str, how: str, title: str) -> str:
     if how == "article":
         return re.sub(r"^The\b", "My", sentence)
     names = _names(title)
-    text = re.sub(rf"\b(?:{names})['’]s?(?!\w)", "my", _others_apart(sentence, title))
+    text = re.sub(rf"\b(?:{names})['’]s?(?!\w)", "my", _without_article(_others_apart(sentence, title), title))
     text = re.sub(rf"\b[Tt]he ((?:[a-z-]+ ){{1,3}})of (?:{names})\b", r"my \1", text).replace("  ", " ")
     text = re.sub(
         rf"\b(by|with|from|to|for|of|against|saved|killed|trained|told|raised|taught|asked|gave|helped) (?:{names})\b",
@@ -163,7 +174,7 @@ def turned(sentence: str, how: str, title: str) -> str:
         text,
     )
     text = _subject(text, rf"(?:{names})", flags=re.NOFLAG)
-    text = re.sub(rf"(?<=[a-z] ){re.escape(title)}\b(?!['’-])", "me", text)
+    text = re.sub(rf"(?<=[a-z] )(?<!the ){re.escape(_bare(title))}\b(?!['’-])", "me", text)
     return _capital(text.replace(_TIED, " "))
 
 
@@ -209,15 +220,18 @@ def _plain_form(verb: str) -> str:
 
 
 def _names(title: str) -> str:
-    full = _bare(title)
-    names = dict.fromkeys([full, *(part for part in full.split() if len(part) > 2 and part[0].isupper())])
-    parts = (rf"{re.escape(name)}(?! [A-ZÀ-Þ])" if name != full else re.escape(name) for name in names)
-    return "|".join(rf"(?<!{_TIED}){part}(?!{_TIED})" for part in parts)
+    parts = (rf"{re.escape(part)}(?! [A-ZÀ-Þ])" for part in name_parts(title))
+    names = dict.fromkeys([re.escape(_bare(title)), *parts])
+    return "|".join(rf"(?<!{_TIED})(?<![Tt]he ){name}(?!{_TIED})" for name in names)
 
 
 def _bare(title: str) -> str:
-    """Without what tells it from other pages: Ada Marsh (pilot)."""
-    return re.sub(r"\s*\([^)]*\)$", "", title)
+    return bare_title(title).removeprefix("The ")
+
+
+def _without_article(sentence: str, title: str) -> str:
+    """The Hulk as Hulk, but not within a longer name or thing: the Hulk comics."""
+    return re.sub(rf"\b[Tt]he ({re.escape(_bare(title))})(?=['’.,;:!?]|$| (?:{_VERBS})\b)", r"\1", sentence)
 
 
 def _others_apart(sentence: str, title: str) -> str:

@@ -107,12 +107,20 @@ def test_a_run_of_twenty_words_is_copied_and_nineteen_are_not():
         ("Nací en Sevilla.", "es", True),
         ("我生于宁波。", "zh", True),
         ("她生于宁波。", "zh", False),
+        ("The US army came.", "en", False),
+        ("She was a nurse in World War I.", "en", False),
+        ("They told us.", "en", True),
         ("I was his Italian teacher.", "en", True),
         ("Italian was spoken.", "en", False),
     ],
 )
 def test_the_first_person_is_known(text, language, first):
     assert first_person(text, "Ada Marsh", language) is first
+
+
+def test_the_article_of_a_group_s_name_is_no_name():
+    assert first_person("The album was ours.", "The Lamps")
+    assert not first_person("The Lamps were a band, says our page.", "The Lamps")
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,37 @@ def test_the_interviewer_says_you_for_the_name(standalone, put):
     assert with_you(standalone, "Luke Skywalker") == put
 
 
+@pytest.mark.parametrize(
+    ("title", "asked", "put"),
+    [
+        ("The Who", "Who was your drummer?", "Who was your drummer?"),
+        ("The Lamps", "The album Help, who made it?", "The album Help, who made it?"),
+        ("The Lamps", "Where did the Lamps play first?", "Where did you play first?"),
+        ("Bulk (character)", "What does the Bulk want?", "What do you want?"),
+        ("Will Tarn", "Will there be another film?", "Will there be another film?"),
+        ("Will Tarn", "What did Tarn do?", "What did you do?"),
+        ("Queen Olga", "Who was Queen before you?", "Who was Queen before you?"),
+        ("Olga the Great", "Great, and then?", "Great, and then?"),
+        ("Olga of Troy", "Did Olga leave Troy?", "Did you leave Troy?"),
+        ("Olga, Princess of Wales", "Did Olga live in Wales?", "Did you live in Wales?"),
+        ("Tom King Jr.", "What did King dream of?", "What did you dream of?"),
+        ("Tom and Jerry", "Who is Jerry?", "Who is Jerry?"),
+        ("Luke Skywalker", "What did the Skywalker family do?", "What did the Skywalker family do?"),
+        ("Luke Skywalker", "Luke, where were you born?", "Where were you born?"),
+        ("Luke Skywalker", "Hello Luke, where were you born?", "Where were you born?"),
+        ("Luke Skywalker", "where were you born, luke?", "Where were you born?"),
+        ("Luke Skywalker", "Luke, Han and Leia: who was first?", "You, Han and Leia: who was first?"),
+    ],
+)
+def test_only_a_name_becomes_you(title, asked, put):
+    assert with_you(asked, title) == put
+
+
+def test_what_stands_in_brackets_behind_a_title_may_be_searched():
+    page = index("Ada Marsh became a pilot.", "She sang.", title="Ada Marsh (pilot)")
+    assert [c.chunk.id for c in rank_by_ngrams(page, "When did you become a pilot?")] == ["c0"]
+
+
 @pytest.mark.parametrize("title", ["C++ (band)", "A.B", "(x", "[", "\\1", "$", "Ψ"])
 def test_a_title_with_marks_of_patterns_does_no_harm(title):
     assert title in with_name("Who are you?", title)

@@ -58,6 +58,13 @@ def test_possessives_are_the_word_itself():
     assert content_words("Luke’s father", "en") == content_words("Luke father", "en")
 
 
+@pytest.mark.parametrize(
+    "question", ["Why didn't you?", "Why didn’t you?", "why didnt you", "Why aren’t you?", "He’ll do"]
+)
+def test_a_function_word_is_one_with_any_apostrophe_or_none(question):
+    assert content_words(question, "en") == []
+
+
 def test_inflected_words_share_their_stem():
     assert content_words("learned learning learns", "en") == ["learn"] * 3
     assert content_words("Uhrmacher Uhrmachers", "de") == ["uhrmach"] * 2

@@ -90,6 +90,9 @@ def test_how_an_answer_is_cut_into_pieces_does_not_matter(words: list[str]):
         ("Do you remember my name?", "Do you remember the interviewer's name?"),
         ("What did I ask first?", "What did the interviewer ask first?"),
         ("Who am I?", "Who is the interviewer?"),
+        ("who am i", "Who is the interviewer"),
+        ("what did i ask first", "What did the interviewer ask first"),
+        ("WHAT IS MY NAME?", "WHAT IS the interviewer's NAME?"),
     ],
 )
 def test_a_question_on_the_conversation_speaks_of_the_interviewer(asked: str, wanted: str):
@@ -165,3 +168,22 @@ def test_what_is_told_of_others_is_what_the_persona_knows(beginning: str, said: 
 def test_what_stands_in_brackets_behind_a_title_is_no_part_of_the_name():
     told = in_first_person(["In May, Ada Marsh saw it burn."], "What came of the mill?", "Ada Marsh (pilot)")
     assert "".join(told) == "In May, I saw it burn."
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked", "title", "said"),
+    [
+        ("The album was made in May.", "Who made the album?", "The Lamps", "The album was made in May."),
+        ("The Lamps were formed in May. In June the Lamps were famous.", "When were you formed?", "The Lamps", "I was formed in May. In June I was famous."),
+        ("The Long Oars were formed in May.", "When were you formed?", "The Long Oars", "I was formed in May."),
+        ("The Bulk's strength comes from tea.", "Where does your strength come from?", "Bulk (character)", "My strength comes from tea."),
+        ("In May, the Bulk was made. Ole loved the Bulk.", "Who made you?", "Bulk", "In May, I was made. Ole loved me."),
+        ("The Bulk comics were sold.", "What was sold?", "Bulk", "The Bulk comics were sold."),
+        ("The Marsh family was rich.", "Who was rich?", TITLE, "The Marsh family was rich."),
+        ("Ada Marsh was a nurse in World War I.", "What did you do in the war?", TITLE, "I was a nurse in World War I."),
+        ("Olga I was born in Ely.", "Where were you born?", "Olga I", "I was born in Ely."),
+        ("Lena Orth played Ada Marsh.", "Who played you?", "Ada Marsh (pilot)", "Lena Orth played me."),
+    ],
+)  # fmt: skip
+def test_articles_ranks_and_numbers_are_told_from_names_and_from_i(answer: str, asked: str, title: str, said: str):
+    assert "".join(in_first_person([answer], asked, title)) == said
