@@ -22,6 +22,7 @@ from persona.records import PATH_SEPARATOR, ChatRequest, Chunk, Delta, Message, 
 from persona.replies import AnswerStream, choice, json_object, score
 from persona.rewrites import check_rewrite
 from persona.stopping import Stoppable, Stopped
+from persona.text import bare_title
 from persona.told import conversation, language_name, passage
 
 VARIABLES: Mapping[Step, frozenset[str]] = {
@@ -92,8 +93,8 @@ class Steps:
         most = min(len(past), _REMEMBERED)
 
         def filled(count: int) -> dict[str, str]:
-            told = conversation(title, past[len(past) - count :])
-            return {"name": title, "conversation": told, "question": question}
+            told = conversation(bare_title(title), past[len(past) - count :])
+            return {"name": bare_title(title), "conversation": told, "question": question}
 
         count = fitting(self._prompts["rewrite"], self._rewrite_model.context_window - REWRITE_TOKENS, filled, most)
         recent, values = past[len(past) - count :], filled(count)
@@ -131,7 +132,7 @@ class Steps:
 
         def filled(count: int) -> dict[str, str]:
             lines = (f"{n}. {PATH_SEPARATOR.join(path)}" for n, path in enumerate(sections[:count], 1))
-            return {"name": title, "sections": "\n".join(lines), "question": question}
+            return {"name": bare_title(title), "sections": "\n".join(lines), "question": question}
 
         most = len(sections)
         sections = sections[
@@ -155,7 +156,7 @@ class Steps:
 
         def filled(count: int) -> dict[str, str]:
             lines = (f"[{n}] {passage(chunk)}" for n, chunk in enumerate(chunks[:count], 1))
-            return {"name": title, "passages": "\n".join(lines), "question": question}
+            return {"name": bare_title(title), "passages": "\n".join(lines), "question": question}
 
         most = len(chunks)
         chunks = chunks[: fitting(self._prompts["rank"], self.model.context_window - 8 * most - 16, filled, most)]
@@ -174,7 +175,7 @@ class Steps:
     ) -> Generator[str, None, None]:
         """The answer's text as it may be shown; `reply` is complete once the iterator has ended or was closed."""
         prompt = self._prompts["answer"]
-        values = {"name": title, "question": question, "language": language_name(language)}
+        values = {"name": bare_title(title), "question": question, "language": language_name(language)}
         most, tokens = len(passages), self.model.context_window - ANSWER_TOKENS
 
         def filled(count: int) -> dict[str, str]:
@@ -196,7 +197,7 @@ class Steps:
         One token is asked for and thrown away; what was read stays in the server's prompt cache.
         """
         evidence = "\n\n".join(lead)
-        values = {"name": title, "question": "", "language": language_name(language), "evidence": evidence}
+        values = {"name": bare_title(title), "question": "", "language": language_name(language), "evidence": evidence}
         messages = fill(self._prompts["answer"], values)
         if estimate(messages) <= self.model.context_window - ANSWER_TOKENS:
             _drain(self.model.chat(ChatRequest(messages, 1)))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from persona.records import INTRODUCTION
-from persona.text import base_language
+from persona.text import bare_title, base_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,23 @@ _HELLO = (
     r"hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|servus|moin"
     r"|grüß gott|bonjour|bonsoir|salut|hola|buen[oa]s (?:días|tardes|noches)|你好|您好|早上好|晚上好"
 )
-_THANKS = r"thanks(?: a lot| so much| very much)?|thank you(?: (?:so|very) much)?|thx|danke(?: schön| sehr)?|vielen dank|merci(?: beaucoup)?|(?:muchas )?gracias|谢谢(?:你|您)?|多谢"
 _GOODBYE = r"bye(?:[ -]?bye)?|good ?bye|see you(?: later| soon)?|farewell|good night|auf wiedersehen|tschüss|ciao|au revoir|adi[oó]s|hasta luego|再见"
-_ADDRESS = r"(?:[\s,]+(?:there|again|dear|mr|mrs|ms|miss|sir|madam|{name}))*"
-_PLEASANTRY = r"(?:[\s,.!]+(?:nice|glad|pleased|good) to (?:meet|see) you|[\s,.!]+how are you(?: (?:today|doing))?|[\s,.!]+my name is [\w' -]+|[\s,.!]+i(?: am|'m) [\w' -]+)?"
+_ASKS = (  # no word of a greeting, but of a question
+    r"who\w*|what|when|where|why|how|which|if|whether|can|could|did|do|curious|interested|wondering|asking|wer|was|wann|wo|wie|warum|ob"
+    r"|qui|que|quand|où|comment|quién|qué|cuándo|dónde|cómo"
+)
+_YOU = r"you\w*|sie|ihre?\w*|du|dein\w*|vous|votre|vos|tu|ton|ta|usted|sus?"
+_WORDS = rf"(?> (?!(?:{_ASKS}|{_YOU})\b)[\w'.-]+){{1,8}}"
+_FOR = rf"(?> for(?> (?!(?:{_ASKS}|for|thank\w*|{_GOODBYE})\b)[\w'-]+){{1,8}})?"
+_THANKS = rf"(?>(?:thanks(?: a lot| so much| very much)?|thank you(?: (?:so|very) much)?|thx){_FOR}|danke(?: schön| sehr)?|vielen dank|merci(?: beaucoup)?|(?:muchas )?gracias|谢谢(?:你|您)?|多谢)"
+_WELL = r"ok|okay|great|wow|perfect|cool|super|all ?right|well|oh|ah|fine|good|interesting|wonderful|excellent|lovely"
+_ADDRESS = r"(?:[\s,]+(?:there|again|dear|(?:mr|mrs|ms|dr|prof)\b\.?|miss|sir|madam|doctor|professor|everyone|frau|herr|madame|monsieur|señora?|{name})(?!\w))*+"
+_PLEASANTRIES = (
+    r"(?:nice|glad|pleased|good) to (?:meet|see) you|how are you(?: (?:today|doing))?|wie geht(?:'s| es (?:dir|ihnen))"
+    r"|comment (?:allez[- ]vous|vas[- ]tu|ça va)|ça va|cómo está(?:s| usted)?|qué tal"
+    rf"|(?:my name is|i am|i'm|ich bin|ich heiße|mein name ist|je suis|je m'appelle|soy|me llamo){_WORDS}"
+)
+_PLEASANTRY = rf"(?:[\s,.!¿]+(?:{_PLEASANTRIES})){{0,3}}"
 
 _INTRODUCTION = re.compile(
     r"""^\W*(?:(?:so|please|well|and|now|can|could|would|will|you|hello|hi)\W+)*(?:
@@ -105,12 +118,13 @@ _CONVERSATION = re.compile(
 _NEEDS_HELP = re.compile(
     r"""\b(?:should|can|may|could|must|shall)\ (?:i|my\ \w+)\ (?:take|stop\ taking|use|inject|give|swallow|mix|drink|eat|smoke)\b.{0,60}\b(?:pill|pills|drug|drugs|medicine|medication|dose|aspirin|ibuprofen|paracetamol|insulin|antibiotics?|morphine|opium|cocaine|tablets?|remedy|treatment|radium|poison)\b
       | \b(?:what|which)\ (?:medicine|medication|drug|dose|dosage|treatment|pills?|antibiotics?|remedy|therapy)\ (?:should|do|can|would)\ (?:i|you\ (?:recommend|advise))\b
-      | \b(?:diagnose\ (?:me|my)|do\ i\ have\ (?:cancer|diabetes|a\ (?:stroke|tumou?r|heart\ attack|concussion)|depression|covid)|am\ i\ having\ a)\b
+      | \b(?:diagnose\ (?:me|my)|do\ i\ have\ (?:cancer|diabetes|a\ (?:stroke|tumou?r|heart\ attack|concussion)|depression|covid)|am\ i\ having\ an?\ (?:heart\ attack|stroke|seizure|panic\ attack|overdose|allerg\w+|miscarriage))\b
       | \bwhat\ (?:is|could\ be)\ wrong\ with\ (?:me|my\ (?:heart|head|chest|stomach|leg|arm|child|baby|skin|eyes?))\b
-      | \b(?:i|my\ \w+)\ (?:have|has|had|am\ having|is\ having)\ (?:a\ |an\ |severe\ |strong\ |terrible\ |sudden\ )*(?:chest\ pain|heart\ attack|stroke|overdose|seizure|fever|rash|lump|bleeding|headaches?)\b
+      | \b(?:(?:i|my\ \w+)\ (?:have|has|had|am\ having|is\ having)|i'm\ having|i've\ (?:got|had))\ (?:a\ |an\ |severe\ |strong\ |terrible\ |sudden\ )*(?:chest\ pain|heart\ attack|stroke|overdose|seizure|fever|rash|lump|bleeding|headaches?)\b
       | \b(?:my\ (?:chest|heart)\ hurts|i\ can(?:no|')?t\ breathe|is\ not\ breathing|isn't\ breathing|i(?:'ve|\ have)?\ (?:took|taken|swallowed)\ (?:too\ many|poison|pills|an\ overdose))\b
-      | \b(?:kill(?:ing)?|harm(?:ing)?|hurt(?:ing)?)\ myself\b | \bend\ my\ life\b | \bhow\b.{0,30}\bcommit\ suicide\b
-      | \b(?:i|i'm|my\ \w+)\b.{0,40}\b(?:suicid(?:e|al)|wants?\ to\ die)\b
+      | \b(?:kill(?:ing)?|harm(?:ing)?|hurt(?:ing)?)\ myself\b | \bend\ my\ life\b | \bhow\b(?!(?:\ \w+){0,3}\ did\b).{0,30}\bcommit\ suicide\b
+      | \bi\ (?:do\ not|don'?t)\ want\ to\ (?:live|be\ alive)(?:\ any\ ?more)?\W*$
+      | \b(?:i|i'm|my\ \w+)\b(?:(?!\byour\ (?:own\ )?suicide|\byou\ (?:had\ |have\ )?(?:commit|attempt|consider|died\ by)).){0,40}\b(?:suicid(?:e|al)|wants?\ to\ die)\b
       | \b(?:how|what)\b.{0,40}\b(?:treat|cure|heal|stop)\ (?:my|a\ wound\ of\ mine|this\ (?:wound|burn|rash|bleeding))\b
       | \A(?=.*\b(?:soll|darf|kann|muss)\ (?:ich|mein))(?=.*\b(?:medikament|tablette|arznei|dosis|pille|antibioti|insulin|aspirin|ibuprofen|schmerzmittel|morphium))
       | \b(?:ich|mein\w*)\ (?:habe|hat|bekomm\w*|krieg\w*)\b.{0,20}\b(?:\w*schmerzen|herzinfarkt|schlaganfall|fieber|atemnot|blutung|keine\ luft)
@@ -124,7 +138,8 @@ _NEEDS_HELP = re.compile(
 )
 _PRIVATE = re.compile(
     r"""\b(?:your|his|her|their)\ (?:\w+\ )?(?:phone|telephone|mobile|cell)(?:\ number|(?=\W*$))
-      | \b(?:your|his|her)\ (?:\w+\ )?(?:e-?mail|home\ address|street\ address|password|bank|credit\ card|passport|social\ security)\b
+      | \b(?:your|his|her)\ (?:\w+\ )?(?:e-?mail(?!\ (?:server|scandal|controversy|affair|account|case))|home\ address|street\ address|password|credit\ card
+        |(?:bank|passport|social\ security)\ (?:account|number|details)|social\ security(?=\W*$))\b
       | \bwhere\ (?:exactly\ )?(?:do|does)\ (?:you|he|she|your\ \w+)\ live\b | \bwhat\ is\ your\ (?:home\ )?address\W*$
       | \b(?:Ihre?|deine?)\ (?:\w+\ )?(?:telefon|handy)(?:nummer)?\b | \b(?:Ihre?|deine?)\ (?:e-?mail|adresse|anschrift|passwort|kontonummer)
       | \bwo\ (?:genau\ )?wohn(?:en\ Sie|st\ du)\b | \boù\ (?:habitez|vivez)[- ]vous\b | \boù\ (?:habites|vis)[- ]tu\b
@@ -134,7 +149,8 @@ _PRIVATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _OUTSIDE = re.compile(
-    r"""(?:^|[.!?;:,\n]\s*|\b(?:please|now|and|then|just|must|should)\s+)(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules?|prompts?|orders|above|previous)\b
+    r"""(?:^|[.!?;:,\n]\s*|\b(?:please|now)\s+
+        |^(?!\W*(?:why|how|who|what|which|when|where|did|do|does|have|has|had|were|was|are|is)\b).*?\b(?:and|then|just|must|should)\s+)(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules?|prompts?|orders|above|previous(?!\ (?:questions?|one|remarks?|topic|answers?)\b))\b
       | \b(?:ignore|disregard|forget)\ (?:all|any|every|these|those|your)?\ ?(?:your\ |the\ )?(?:previous|prior|above|earlier|system)\ (?:\w+\ )?(?:instructions?|rules|prompts?|orders|messages?)\b
       | \b(?:print|show|repeat|reveal|output|tell\ me|give\ me|what\ (?:is|are))\b.{0,30}\b
         (?:your\ (?:system\ )?(?:instructions?|prompts?|system\ message)(?!\ (?:to|for|on)\b)
@@ -158,12 +174,14 @@ def phrases(language: str) -> Phrases:
 
 def small_talk(said: str, title: str, language: str) -> str | None:
     """The reply to a greeting, thanks or goodbye; None when more was said than that."""
-    own = phrases(language)
-    name = "|".join(re.escape(part) for part in {title, *title.split()})
-    address = _ADDRESS.replace("{name}", name)
+    said, own, name = _straight(said), phrases(language), bare_title(title)
+    if needs_real_help(said):
+        return None
+    address = _ADDRESS.replace("{name}", "|".join(re.escape(part) for part in {title, name, *title.split()}))
+    before = rf"(?>(?:{_WELL}|(?:{_HELLO}|{_THANKS}){address})\W+(?:(?:and|und|et|y)\W+)?)*"
     for pattern, reply in ((_HELLO, own.hello), (_THANKS, own.thanks), (_GOODBYE, own.goodbye)):
-        if re.fullmatch(rf"\W*(?:{pattern}){address}{_PLEASANTRY}\W*", said, re.IGNORECASE):
-            return reply.replace("{name}", title)
+        if re.fullmatch(rf"\W*{before}(?:{pattern}){address}{_PLEASANTRY}\W*", said, re.IGNORECASE):
+            return reply.replace("{name}", name)
     return None
 
 
@@ -179,24 +197,29 @@ def needs_no_model(said: str, title: str, language: str, living: bool) -> bool:
 
 def asks_for_introduction(said: str) -> bool:
     """Whether the page's Introduction is what was asked for."""
-    return bool(_INTRODUCTION.match(said))
+    return bool(_INTRODUCTION.match(_straight(said)))
 
 
 def about_conversation(said: str) -> bool:
     """Whether the question is about what was said in this conversation."""
-    return bool(_CONVERSATION.search(said))
+    return bool(_CONVERSATION.search(_straight(said)))
 
 
 def needs_real_help(said: str) -> bool:
     """Whether an answer in role could harm: diagnosis, treatment, an emergency."""
-    return bool(_NEEDS_HELP.search(said))
+    return bool(_NEEDS_HELP.search(_straight(said)))
 
 
 def asks_private_fact(said: str) -> bool:
     """Whether it asks for what would expose a living person."""
-    return bool(_PRIVATE.search(said))
+    return bool(_PRIVATE.search(_straight(said)))
 
 
 def orders_the_program(said: str) -> bool:
     """Whether it is addressed to the program behind the persona: its instructions, or to drop them."""
-    return bool(_OUTSIDE.search(said))
+    return bool(_OUTSIDE.search(_straight(said)))
+
+
+def _straight(said: str) -> str:
+    """With the apostrophes and blanks that the patterns have: telephones write "can’t"."""
+    return re.sub(r"[^\S\n]+", " ", said.replace("’", "'"))

@@ -440,3 +440,12 @@ def test_usage_is_summed_over_the_tries(made):
     steps, _ = made(Scripted("?", usage=Usage(100, 2, 50)), Scripted("1", usage=Usage(100, 3, 100)))
     _, call = steps.categorize(TITLE, SECTIONS, "When?")
     assert (call.prompt_tokens, call.output_tokens, call.cached_tokens) == (200, 5, 150)
+
+
+def test_what_stands_in_brackets_behind_a_title_is_not_told_as_the_name(made):
+    steps, model = made("1", '{"1": 9}', rewrite_reply("Who came?"), "Yes, I did.")
+    steps.categorize("Ada Marsh (pilot)", SECTIONS, "Who came?")
+    steps.rank("Ada Marsh (pilot)", chunks("one"), "Who came?")
+    steps.rewrite("Ada Marsh (pilot)", PAST, "Who came?")
+    "".join(steps.answer("Ada Marsh (pilot)", "en", ["A passage."], "Who came?", Reply()))
+    assert all("Ada Marsh" in sent(request) and "(pilot)" not in sent(request) for request in model.requests)
