@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from persona.text import content_words, unaccented
+from persona.text import content_words, only_function_words, unaccented
 
 _NAME_OR_NUMBER = re.compile(r"\b(?:\d[\d,.]*\d|\d|[A-ZÀ-Þ][\w'’-]*)")
 _NAME = re.compile(r"[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*)*")
@@ -16,24 +16,12 @@ _OPENING = re.compile(
     r"(?:Was|Were|Did|Do|Does|Is|Are|Has|Had|Who|What|When|Where|How|Why|Which|The|In|On|At|And|But|For|With|From) "
 )
 _POINTED_AT = re.compile(r"\b(?:that|this|those|these|such) (\w+)", re.IGNORECASE)
-_POINTING = frozenset(  # words that a rewrite replaces by what they point to
-    (
-        "last",
-        "first",
-        "second",
-        "third",
-        "one",
-        "two",
-        "other",
-        "next",
-        "latter",
-        "former",
-        "time",
-        "thing",
-        "els",
-        "happen",
-    )
+_POINTING = frozenset(  # words that a rewrite replaces by what they point to, or that are not about anything
+    """last first second third one two other anoth next latter former time thing els happen mean go come continu elabor explain
+    exampl detail exact interest ok oh wow thank sorri""".split()  # noqa: SIM905
 )
+# German writes "you" with a capital
+_FORMAL = frozenset({"sie", "ihnen", "ihr", "ihre", "ihrem", "ihren", "ihrer", "ihres"})
 
 
 def check_rewrite(value: object, asked: str, seen: str, title: str) -> str | None:
@@ -44,13 +32,25 @@ def check_rewrite(value: object, asked: str, seen: str, title: str) -> str | Non
     if len(text) > 3 * len(asked) + 160 or not _still_asks(text, asked):
         return None
     known, kept = plain_words(f"{asked} {seen} {title}"), plain_words(text)
-    if names_and_numbers(text, title) - known or names_and_numbers(asked, title) - kept:
-        return None
-    pointed = " ".join(_POINTED_AT.findall(asked))  # "that song" may become the song's name
-    words = set(content_words(asked, "en")) - _POINTING - set(content_words(pointed, "en"))
-    if words and words.isdisjoint(content_words(text, "en")):
+    invented = {name for name in names_and_numbers(text, title) - known if name.removesuffix("s") not in known}
+    questions = _questions(asked)
+    lost = {name for part in questions for name in names_and_numbers(part, title)} - kept - _FORMAL
+    if invented or lost or not _shares_a_word(text, " ".join(questions)):
         return None
     return _with_full_names(text, asked, f"{seen}\n{title}")
+
+
+def _questions(asked: str) -> list[str]:
+    """What is asked, sentence by sentence, without the remarks around it; what is all in capitals has no names."""
+    parts = re.split(r"(?<=[.!?。！？])\s*", asked.lower() if asked.isupper() else asked)
+    return [part for part in parts if part.endswith(("?", "？"))] or parts
+
+
+def _shares_a_word(text: str, asked: str) -> bool:
+    """Whether the rewrite has one of the question's words, if any of them tells what it is about."""
+    pointed = " ".join(_POINTED_AT.findall(asked))  # "that song" may become the song's name
+    words = set(content_words(asked, "en")) - _POINTING - set(content_words(pointed, "en"))
+    return not words or not words.isdisjoint(content_words(text, "en")) or only_function_words(asked)
 
 
 def _with_full_names(text: str, asked: str, seen: str) -> str:

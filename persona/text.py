@@ -58,19 +58,19 @@ _FUNCTION_WORDS = {
         während wegen durchs fürs ums dabei dafür daher damals danach daran darauf daraus darin darüber darum davon davor
         dazu wobei wofür womit wonach woran worauf woraus worin worüber worum wovon wovor etwa eben eher einmal erst irgend
         jemand niemand jetzt nun oft selbst selber sowie statt trotz welchen wessen zwar geworden gewesen gehabt macht machen
-        machte machten tun tat taten getan gemacht hatten eigentlich überhaupt ihrerseits genau gerade sagen erzählen erzähl sag""",
+        machte machten tun tat taten getan gemacht hatten eigentlich überhaupt ihrerseits genau gerade sagen erzählen erzähl sag weiter""",
     "fr": """à ai alors après as au aucun aussi autre aux avait avant avec avez avoir bien ce cela ces cet cette ceux
         chez comme comment dans de depuis des donc dont du elle elles en encore entre est et étaient était étiez êtes
         été être eu fait faire faites fut furent il ils je jusque la là le les leur leurs lors lui ma mais me même mes
         moi mon ne ni nos notre nous on ont ou où par parce pas pendant peu peut plus pour pourquoi qu quand que quel
         quelle quelles quels qui quoi sa sans se sera ses si son sont sous suis sur ta te tes toi ton tous tout toute
-        toutes très tu un une vos votre vous y combien est-ce""",
+        toutes très tu un une vos votre vous y combien ensuite puis est-ce""",
     "es": """a al algo ante antes aquel aquella así aun aunque cada como cómo con contra cual cuál cuales cuando cuándo
         cuanto cuánto cuántos de del desde donde dónde dos durante e el él ella ellas ellos en entre era eran eras eres
         es esa ese eso esta está estaba este esto estos fue fueron fuiste ha había habían han has hasta hay he hizo la
         las le les lo los más me mi mis mucho muy nada ni no nos nosotros o os otra otro para pero poco por porque por
         qué que quién quien quiénes se ser si sí sido sin sobre son soy su sus también te tiene tienes todo tu tú tus
-        un una uno unos usted ustedes y ya yo""",
+        un una uno unos usted ustedes y ya yo luego después entonces""",
     "it": """a abbia ai al alla alle allo anche avere avete aveva avevano avevi avuto che chi ci come con cosa cui da dai dal
         dalla dalle de degli dei del dell della delle di dopo dove e è ed era erano eravate eri essere fa fate fatto fino fu
         fui furono già gli ha hai hanno ho i il in io l la le lei li lo loro lui ma me mi mia mie mio molto ne nei nel nella
@@ -102,7 +102,7 @@ _FUNCTION_WORDS = {
         который кто ли между меня мне мой моя мы на над нас не него нее неё нет ни них но ну о об он она они оно от по под
         после почему при про с сам свой себя сколько со так там твой твоя те тебе тебя то тобой только том тот ты у уже чего
         чем что чтобы эта эти это этот я""",
-    "zh": "时候 時候 时间 時間 如何 可以 告诉 告訴 一下 还是 還是 一共 里 裡 的 了 是 在 和 与 或 也 都 就 而 及 之 其 这 那 哪 什 么 怎 样 为 吗 呢 吧 啊 你 您 我 他 她 它 们 谁 何 几 多 少 有 没 不 被 把 從 从 對 对 於 于 個 个 這 為 嗎 們 誰 幾 沒 會 会 曾 请 請 问 問",
+    "zh": "然后 然後 时候 時候 时间 時間 如何 可以 告诉 告訴 一下 还是 還是 一共 里 裡 的 了 是 在 和 与 或 也 都 就 而 及 之 其 这 那 哪 什 么 怎 样 为 吗 呢 吧 啊 你 您 我 他 她 它 们 谁 何 几 多 少 有 没 不 被 把 從 从 對 对 於 于 個 个 這 為 嗎 們 誰 幾 沒 會 会 曾 请 請 问 問",
     "ja": "何 誰 あなた 貴方 ください こと もの いつ どこ どの なぜ どう どんな の は が を に で と も か ら な い う え お く け こ し す た だ て り る れ ん あ っ ょ ま せ さ そ ど よ",
 }
 _RANKS = """Admiral Aunt Baron Brother Captain Chief Count Countess Doctor Dr Duchess Duke Emperor Empress Father General King
@@ -177,6 +177,11 @@ def name_parts(title: str) -> list[str]:
 def has_function_words(language: str) -> bool:
     """Whether a list of the language's function words is known here."""
     return bool(_dropped(language))
+
+
+def only_function_words(text: str) -> bool:
+    """Whether it is made of function words alone, in one of the languages whose list is known here."""
+    return any(not content_words(text, language) for language in _FUNCTION_WORDS)
 
 
 @lru_cache(maxsize=100_000)

@@ -144,3 +144,47 @@ def test_a_name_given_by_its_last_word_is_made_whole():
         check_rewrite("What did Hale teach her?", "What did Hale teach?", seen, "Ada Rook")
         == "What did Hale teach her?"
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "rewrite"),
+    [
+        ("Go on.", "What happened after Luke Skywalker's duel on Cloud City?"),
+        ("Interesting, please continue", "What happened after Luke Skywalker's duel on Cloud City?"),
+        ("No, I mean the other one", "Did Luke Skywalker's left hand heal?"),
+        ("Oh. Thanks. And then?", "What happened after the duel on Cloud City?"),
+        ("That hurts. Poor you. Did it heal?", "Did Luke Skywalker's hand heal?"),
+        ("Vader was cruel! Did it heal?", "Did Luke Skywalker's hand heal?"),
+        ("WHAT HAPPENED TO YOUR HAND LATER", "What happened to Luke Skywalker's hand after the duel?"),
+    ],
+)
+def test_remarks_around_a_question_and_how_it_is_written_need_not_be_kept(asked, rewrite):
+    assert check(rewrite, asked) == rewrite
+
+
+@pytest.mark.parametrize(
+    ("asked", "rewrite"),
+    [
+        ("Und wann haben Sie dort gelehrt?", "Wann hat Anna Blum in Genf gelehrt?"),
+        ("Und Ihre Mutter?", "Wer war Anna Blums Mutter?"),
+        ("Und dann?", "Was geschah nach Genf?"),
+        ("Et ensuite ?", "Que s'est-il passé après Genf ?"),
+        ("¿Y luego?", "¿Qué pasó después de Genf?"),
+        ("然后呢？", "Genf以后发生了什么？"),
+    ],
+)
+def test_a_question_in_another_language_is_taken(asked, rewrite):
+    seen = "1. Interviewer: Wo haben Sie studiert?\n   Anna Blum: In Genf."
+    assert check_rewrite(rewrite, asked, seen, "Anna Blum") == rewrite
+
+
+@pytest.mark.parametrize(
+    ("asked", "rewrite"),
+    [
+        ("Und Ihre Mutter?", "Wer war Anna Blums Bruder Krug?"),
+        ("Und wann waren Sie in Genf?", "Wann war Anna Blum in der Schweiz?"),
+    ],
+)
+def test_nor_does_another_language_lose_or_invent_a_name(asked, rewrite):
+    seen = "1. Interviewer: Wo haben Sie studiert?\n   Anna Blum: In Genf."
+    assert check_rewrite(rewrite, asked, seen, "Anna Blum") is None
