@@ -9,8 +9,8 @@ from persona.records import INTRODUCTION, Chunk
 from persona.text import base_language
 
 _DATE = r"(?:c\. ?)?(?:\d{1,2} [A-Z][a-z]+ \d{1,4}|[A-Z][a-z]+ \d{1,2}, \d{1,4}|\d{1,4})(?: (?:BC|AD|BCE|CE))?"
-_TOLD = {  # where it stands in a lead, and how it is told
-    "en": (rf"\((?P<before>[^()]*?)(?P<born>{_DATE})(?P<between>[^()]{{0,80}}?) ?[–—-] ?(?P<died>{_DATE})", r"(\g<before>born \g<born>\g<between>, died \g<died>"),
+_TOLD = {  # where it stands in a lead, in English in its first brackets, and how it is told
+    "en": (rf"\A(?P<name>[^()]*)\((?P<before>[^()]*?)(?P<born>{_DATE})(?P<between>[^()]{{0,80}}?) ?[–—-] ?(?P<died>{_DATE})", r"\g<name>(\g<before>born \g<born>\g<between>, died \g<died>"),
     "de": (r"\* ?(?P<born>[^()†]+?);? ?† ?", r"geboren \g<born>; gestorben "),
 }  # fmt: skip
 _YEAR = re.compile(r"\b(1\d{3}|20\d{2})\b")
@@ -40,7 +40,8 @@ def searched_texts(chunks: Sequence[Chunk], language: str) -> list[str]:
 
 def _with_life_dates(chunk: Chunk, language: str) -> str:
     found = _TOLD.get(base_language(language))
-    return re.sub(*found, chunk.text, count=1) if found and chunk.path == (INTRODUCTION,) else chunk.text
+    begins = chunk.path == (INTRODUCTION,) and chunk.position == 0
+    return re.sub(*found, chunk.text, count=1) if found and begins else chunk.text
 
 
 def _with_year(text: str, year: str, language: str) -> str:

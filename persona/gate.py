@@ -67,8 +67,8 @@ def features(index: PageIndex, question: str, signals: Signals) -> dict[str, flo
 
 
 def _names(index: PageIndex, question: str) -> frozenset[str]:
-    """The question's words that are written with a capital within it; German writes all nouns so."""
-    if base_language(index.language) == "de":
+    """The question's words that are written with a capital within it; German writes all nouns so, and who shouts all words."""
+    if base_language(index.language) == "de" or question.isupper():
         return frozenset()
     return frozenset(index.ngrams.words(" ".join(re.findall(r"(?<=[\w,;] )[A-ZÀ-Þ][\w'’-]*", question))))
 

@@ -161,6 +161,9 @@ def test_other_dates_stay_as_they_are():
     assert searched(Chunk("c", 3, ("Reign",), text, ""), "en") == text
     assert searched(lead("X (born 3 May 1950) sings."), "en") == "X (born 3 May 1950) sings."
     assert searched(lead(text), "zh") == text
+    living = "X (born 3 May 1950) sat in the Senate (1997–2004)."
+    assert searched(lead(living), "en") == living
+    assert searched(Chunk("c", 1, (INTRODUCTION,), text, ""), "en") == text
 
 
 def in_section(name: str, text: str) -> Chunk:

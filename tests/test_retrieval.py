@@ -256,6 +256,7 @@ def test_a_gate_is_a_logistic_score_with_a_threshold():
         "How many years?",
         "Which ship sank in 1912?",
         "Is an island a rock?",
+        "IS AN ISLAND A ROCK?",
         "years",
         "hand",
     ],
