@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import dropwhile
+from threading import Lock
 
 _UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f\uac00-\ud7af"
 _PAIRED = re.compile(rf"[{_UNSPACED}]+")
@@ -273,12 +274,16 @@ def _between(dropped: frozenset[str]) -> re.Pattern[str]:
     return re.compile("|".join(words) or "(?!)")
 
 
+_stemming = Lock()  # a stemmer holds the word that it works on: two threads would mix theirs up
+
+
 def _stem(word: str, language: str) -> str:
     algorithm = _STEMMERS.get(base_language(language))
     word = _infinitives().get(word, word) if algorithm == "english" else word
     if algorithm is None or not word.isalpha():
         return word
-    return str(_stemmer(algorithm).stemWord(word))
+    with _stemming:
+        return str(_stemmer(algorithm).stemWord(word))
 
 
 def irregular_forms() -> frozenset[str]:

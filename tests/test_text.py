@@ -1,5 +1,8 @@
 """Words, sentences and harmless text, in several languages."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,6 +79,27 @@ def test_inflected_words_share_their_stem():
 )
 def test_irregular_verbs_are_brought_to_their_stem(base, forms):
     assert set(content_words(forms, "en")) == set(content_words(base, "en"))
+
+
+def test_threads_that_stem_at_once_do_not_mix_their_words_up():
+    words = [
+        f"{start}{middle}{end}"
+        for start in "bcdfgl"
+        for middle in ("aration", "ulat", "ovis")
+        for end in ("ing", "ness", "es")
+    ]
+    alone = {word: fold.__wrapped__(word, "en") for word in words}
+
+    def stemmed(_: int) -> dict[str, str]:
+        return {word: fold.__wrapped__(word, "en") for word in words}
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert all(found == alone for found in pool.map(stemmed, range(20)))
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_a_wound_is_not_the_wind():
