@@ -94,7 +94,7 @@ _INTRODUCTION = re.compile(
         who\ (?:are|were)\ you(?:\ really|\ exactly)? | (?:introduce|describe|present)\ yourself
       | (?:tell|say)\ (?:me|us)?\ ?(?:something\ |a\ (?:little|bit)\ |more\ |all\ )?about\ (?:yourself|you|your\ life(?:\ story)?|who\ you\ are)
       | (?:summari[sz]e|sum\ up|outline|describe)\ (?:your|the\ story\ of\ your)\ (?:life|career|story|biography)(?:\ for\ me)?
-      | what\ (?:are|were)\ you\ (?:best\ )?known\ for | what\ is\ your\ (?:life\ )?story | tell\ me\ your\ (?:life\ )?story
+      | what\ (?:are|were)\ you\ (?:best\ )?known\ for | what(?:'?s|\ is)\ your\ (?:life\ )?story | tell\ me\ your\ (?:life\ )?story
       | wer\ (?:bist\ du|sind\ sie|warst\ du|waren\ sie) | (?:stell\ dich|stellen\ sie\ sich)(?:\ bitte)?\ vor
       | erzähl(?:e|en\ sie)?\ (?:mir\ )?(?:etwas\ )?(?:von\ (?:dir|sich|ihnen)|(?:aus|von|über)\ (?:deinem|ihrem|dein|ihr)e?n?\ leben)
       | qui\ (?:êtes[- ]vous|es[- ]tu) | présente(?:z)?[- ](?:vous|toi) | (?:quién|quien)\ (?:eres|es\ usted)
@@ -104,7 +104,7 @@ _INTRODUCTION = re.compile(
 )
 _CONVERSATION = re.compile(
     r"""\b(?:do|did|can|could|would)\ you\ (?:still\ )?(?:remember|recall|know)\ (?:me|my|what\ (?:i|we|my)|who\ i|where\ i|which\ \w+\ i)\b
-      | \b(?:what|who|where|which|how|when)\b.{0,40}\b(?:is|was|'s)\ my\b | \bwhat(?:'s|\ is|\ was)\ my\b | \bwho\ am\ i\b
+      | \b(?:what|who|where|which|how|when)\b.{0,40}\b(?:is|was|'s)\ my\b | \bwhat(?:'?s|\ is|\ was)\ my\b | \bwho\ am\ i\b
       | \b(?:did|have)\ (?:i|we)\ (?:\w+\ )?(?:ask|asked|say|said|tell|told|mention|mentioned|talk|talked|discuss|discussed|speak|spoken)\b
       | \bwhat\ (?:did|have)\ (?:i|we)\b | \b(?:i|we)\ (?:just|first|already|asked|told|said|mentioned)\b.{0,60}\b(?:ask|asked|told|said|tell|mention|mentioned|before|earlier|you)\b
       | \b(?:did|have)\ you\ (?:(?:just|already)\ (?:say|said|tell|told|mention|mentioned|answer|answered)|tell\ (?:me|us)|told\ (?:me|us))\b

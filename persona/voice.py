@@ -17,6 +17,7 @@ _SECOND = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
 _VERBS = r"am|is|are|was|were|have|has|had|do|does|did|will|would|can|could|must|may|might|should"
 _KEEP = frozenset({"always", "was", "perhaps", "sometimes", "afterwards", "towards", "as"})
+_OWNERS = {"he": "his", "she": "her"}
 _AGREES = {"are": "am", "is": "am", "were": "was", "has": "have", "does": "do"}
 _TIED = "\N{NO-BREAK SPACE}"
 _TOLD = 4  # words that tell something, and not only a name
@@ -114,7 +115,7 @@ def _to_face(sentence: str) -> str:
 
 
 def slipped(sentence: str, asked: str, title: str) -> str:
-    """How a first sentence slipped: "second", "third", or "" if it did not. `asked` is the question put to "you"."""
+    """How a first sentence slipped, "" if it did not: who stands for the persona in it. `asked` is the question put to "you"."""
     bare = _without_article(_others_apart(_QUOTED.sub("", sentence), title), title)
     if _says_i(bare, title):
         return ""
@@ -137,34 +138,39 @@ def _slipped_less_openly(bare: str, asked: str, title: str) -> str:
     within = rf"[a-z] (?<!the ){re.escape(_bare(title))}\b(?!['’-])"
     if re.match(rf"(?:{names})\b(?!['’-])", bare) or re.search(within, bare):
         return "third"
-    if _owned(r"The", bare, asked):
-        return "third" if re.match(rf"The [\w -]*?\bof (?:{names})\b(?!['’-])", bare) else "article"
-    return "pronoun" if _is_about_you(bare, asked) else ""
+    if owned := _owned("The", bare, asked):
+        return "third" if re.match(rf"The [\w -]*?\bof (?:{names})\b(?!['’-])", bare) else owned
+    if not _is_about_you(bare, asked):
+        return ""
+    return "he" if re.match(r"(?:He|His)\b", bare) else "she"
 
 
 def _is_about_you(sentence: str, asked: str) -> bool:
     """Whether the pronoun at the start can only be the persona: "His hand" for "your hand", "He" for a bare "you"."""
     if re.match(r"(?:His|Her) [a-z-]", sentence):
-        return _owned(r"(?:His|Her)", sentence, asked)
+        return bool(_owned("(?:His|Her)", sentence, asked))
     others = re.search(r"\b[Yy]our\b|\b(?:he|she|him|his|her)\b|\w [A-ZÀ-Þ]", asked)
     return bool(re.match(r"(?:He|She)\b", sentence)) and not others
 
 
-def _owned(article: str, sentence: str, asked: str) -> bool:
-    """Whether the sentence starts with something that the question calls "your"."""
-    owned = re.match(rf"{article}((?: [a-z-]+){{1,3}})", sentence)
-    nouns = owned[1].split() if owned else []
-    return any(re.search(rf"\b[Yy]our (?:[\w-]+ ){{0,2}}?{noun}\b", asked) for noun in nouns)
+def _owned(article: str, sentence: str, asked: str) -> str:
+    """What the sentence starts with, if the question calls it "your"."""
+    begun = re.match(rf"{article}(?: [a-z-]+){{1,3}}", sentence)
+    words = begun[0].split() if begun else []
+    for count, noun in enumerate(words[1:], 2):
+        if re.search(rf"\b[Yy]our (?:[\w-]+ ){{0,2}}?{noun}\b", asked):
+            return " ".join(words[:count])
+    return ""
 
 
 def turned(sentence: str, how: str, title: str) -> str:
     """The sentence in the first person."""
     if how == "second":
         return _capital(_turn_second(sentence))
-    if how == "pronoun":
-        return _capital(_turn(sentence, r"he|she", r"his|her", r"him"))
-    if how == "article":
-        return re.sub(r"^The\b", "My", sentence)
+    if how in _OWNERS:
+        return _capital(_turn(sentence, how, _OWNERS[how]))
+    if how.startswith("The "):
+        return re.sub(rf"^The(?={how[3:]}\b)", "My", sentence)
     names = _names(title)
     text = re.sub(rf"\b(?:{names})['’]s?(?!\w)", "my", _without_article(_others_apart(sentence, title), title))
     text = re.sub(rf"\b[Tt]he ((?:[a-z-]+ ){{1,3}})of (?:{names})\b", r"my \1", text).replace("  ", " ")
@@ -186,7 +192,7 @@ def _turn_second(sentence: str) -> str:
     return re.sub(r"\byou\b", "me", text, flags=re.IGNORECASE)
 
 
-def _turn(sentence: str, subject: str, owner: str, other: str) -> str:
+def _turn(sentence: str, subject: str, owner: str) -> str:
     """Only the sentence's first word is surely the persona; the rest of it may speak of others."""
     text = re.sub(rf"^(?:{owner})\b", "my", sentence, flags=re.IGNORECASE)
     return _subject(text, rf"^(?:{subject})", flags=re.IGNORECASE) if text == sentence else text

@@ -93,7 +93,7 @@ def test_a_title_with_marks_of_patterns_does_no_harm():
         "Who are you?", "who are you", "So, who are you really?", "Tell me about yourself.", "Tell me about your life", "Summarize your life",
         "Please summarise your life for me", "Summarize your life in two sentences.", "Introduce yourself", "Describe yourself, please",
         "What are you known for?", "What were you best known for?", "Can you tell me something about yourself?", "Who were you?",
-        "Hello, who are you?", "Tell me your life story", "What is your story?", "Wer bist du?", "Wer sind Sie?", "Stellen Sie sich bitte vor.",
+        "Hello, who are you?", "Tell me your life story", "What is your story?", "What’s your story?", "Wer bist du?", "Wer sind Sie?", "Stellen Sie sich bitte vor.",
         "Erzählen Sie mir von Ihrem Leben", "Erzähl mir etwas von dir", "Qui êtes-vous ?", "Présentez-vous", "¿Quién eres?", "你是谁？", "请介绍一下你自己",
         "Tell me about you", "Sum up your life", "Erzählen Sie aus Ihrem Leben.",
     ],
@@ -120,7 +120,7 @@ def test_a_question_for_a_part_does_not_ask_for_the_introduction(said):
     [
         "What did I ask you first?", "What was my first question?", "Do you remember my name?", "What is my name?", "Who am I?",
         "Did I tell you where I live?", "What did we talk about?", "Have we spoken about radium?", "Did you just say Warsaw?",
-        "What did you tell me before?", "You said earlier that you were poor. Is that so?", "What have I asked so far?", "what’s my name",
+        "What did you tell me before?", "You said earlier that you were poor. Is that so?", "What have I asked so far?", "what’s my name", "whats my name",
         "Can you remember what I said?", "Which question did I ask first?", "Do you still know what I asked?", "Wie heiße ich?",
         "Was war meine erste Frage?", "Quelle était ma première question ?", "¿Cuál fue mi primera pregunta?", "我叫什么？", "我的名字是什么？",
         "Where do I come from, did I say?", "What did I just ask?",

@@ -41,6 +41,9 @@ def spoken(answer: str, asked: str, piece: int = 3) -> str:
         ),
         ("Lena Orth played Ada Marsh as a child.", "Who played you as a child?", "Lena Orth played me as a child."),
         ("She carries a lamp.", "What do you carry?", "I carry a lamp."),
+        ("The hand was hurt. The nurse came.", "Did your hand heal?", "My hand was hurt. The nurse came."),
+        ("She carries a lamp. He gave it.", "What do you carry?", "I carry a lamp. He gave it."),
+        ("He carries a lamp. He lit it.", "What do you carry?", "I carry a lamp. I lit it."),
         (
             "After the storm, Marsh built a mill.",
             "What did you do after the storm?",
