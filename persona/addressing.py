@@ -39,11 +39,11 @@ def with_name(question: str, title: str, language: str = "en") -> str:
     base = base_language(language)
     if base not in _YOU:
         return question
-    name = re.escape(title).replace("\\ ", " ")
-    owned = f"{title}’s" if base == "en" else title
-    text = re.sub(rf"\b(?:{_YOURS[base]})\b", lambda _: owned.replace("’", "'"), question, flags=_case(base))
-    text = re.sub(rf"\b(?:{_YOU[base]})\b", lambda _: title, text, flags=_case(base))
-    return re.sub(rf"({name})(?:[ ,]+\1\b)+", r"\1", text)
+    name = bare_title(title)
+    owned = f"{name}'s" if base == "en" else name
+    text = re.sub(rf"\b(?:{_YOURS[base]})\b", lambda _: owned, question, flags=_case(base))
+    text = re.sub(rf"\b(?:{_YOU[base]})\b", lambda _: name, text, flags=_case(base))
+    return re.sub(rf"({re.escape(name)})(?:[ ,]+\1\b)+", r"\1", text)
 
 
 def with_you(question: str, title: str) -> str:

@@ -72,12 +72,13 @@ _HELLO = (
     r"|grüß gott|bonjour|bonsoir|salut|hola|buen[oa]s (?:días|tardes|noches)|你好|您好|早上好|晚上好"
 )
 _GOODBYE = r"bye(?:[ -]?bye)?|good ?bye|see you(?: later| soon)?|farewell|good night|auf wiedersehen|tschüss|ciao|au revoir|adi[oó]s|hasta luego|再见"
-_ASKS = (  # no word of a greeting, but of a question
-    r"who\w*|what|when|where|why|how|which|if|whether|can|could|did|do|curious|interested|wondering|asking|wer|was|wann|wo|wie|warum|ob"
-    r"|qui|que|quand|où|comment|quién|qué|cuándo|dónde|cómo"
+# words of a question, which no greeting has
+_ASKS = r"who\w*|what|when|where|why|how|which|if|whether|can|could|did|do|tell|give|explain|describe|curious|interested|wondering|asking"
+_ASKS_ABROAD = (
+    r"wer|was|wann|wo|wie|warum|ob|sie|ihre?\w*|du|dein\w*|qui|que|quand|où|comment|vous|votre|vos|tu|ton|ta"
+    r"|quién|qué|cuándo|dónde|cómo|usted|sus?"
 )
-_YOU = r"you\w*|sie|ihre?\w*|du|dein\w*|vous|votre|vos|tu|ton|ta|usted|sus?"
-_WORDS = rf"(?> (?!(?:{_ASKS}|{_YOU})\b)[\w'.-]+){{1,8}}"
+_WORDS, _WORDS_ABROAD = (rf"(?> (?!(?:{asks})\b)[\w'.-]+){{1,8}}" for asks in (rf"{_ASKS}|you\w*", _ASKS_ABROAD))
 _FOR = rf"(?> for(?> (?!(?:{_ASKS}|for|thank\w*|{_GOODBYE})\b)[\w'-]+){{1,8}})?"
 _THANKS = rf"(?>(?:thanks(?: a lot| so much| very much)?|thank you(?: (?:so|very) much)?|thx){_FOR}|danke(?: schön| sehr)?|vielen dank|merci(?: beaucoup)?|(?:muchas )?gracias|谢谢(?:你|您)?|多谢)"
 _WELL = r"ok|okay|great|wow|perfect|cool|super|all ?right|well|oh|ah|fine|good|interesting|wonderful|excellent|lovely"
@@ -85,7 +86,7 @@ _ADDRESS = r"(?:[\s,]+(?:there|again|dear|(?:mr|mrs|ms|dr|prof)\b\.?|miss|sir|ma
 _PLEASANTRIES = (
     r"(?:nice|glad|pleased|good) to (?:meet|see) you|how are you(?: (?:today|doing))?|wie geht(?:'s| es (?:dir|ihnen))"
     r"|comment (?:allez[- ]vous|vas[- ]tu|ça va)|ça va|cómo está(?:s| usted)?|qué tal"
-    rf"|(?:my name is|i am|i'm|ich bin|ich heiße|mein name ist|je suis|je m'appelle|soy|me llamo){_WORDS}"
+    rf"|(?:my name is|i am|i'm){_WORDS}|(?:ich bin|ich heiße|mein name ist|je suis|je m'appelle|soy|me llamo){_WORDS_ABROAD}"
 )
 _PLEASANTRY = rf"(?:[\s,.!¿]+(?:{_PLEASANTRIES})){{0,3}}"
 

@@ -13,7 +13,7 @@ HELLO = [
     "Hi, nice to meet you", "Hello, how are you?", "Hello, how are you today?", "Hi! My name is Tom.", "Guten Tag", "Hallo!",
     "Bonjour", "Bonsoir !", "Hola", "¡Hola!", "Buenos días", "你好", "您好！", "Hello, I'm Sara", "Grüß Gott",
     "Hello, I’m Sara", "Good evening, Mrs. Curie.", "Hello Dr. Curie", "Hello, good morning!", "Hi! I'm Tom. Nice to meet you.",
-    "Hello, I am a reporter from the Daily Planet", "Guten Tag Frau Curie, wie geht es Ihnen?", "Hallo, ich bin Tom.", "Bonjour Madame, comment allez-vous ?",
+    "Hello, I am a reporter from the Daily Planet", "Guten Tag Frau Curie, wie geht es Ihnen?", "Hallo, ich bin Tom.", "Hi, I am Su Lin", "Bonjour Madame, comment allez-vous ?",
     "¡Hola! ¿Qué tal?", "Hi  there 👋",
 ]  # fmt: skip
 THANKS = [
@@ -74,7 +74,7 @@ def test_the_reply_is_in_the_page_s_language(language, reply):
         "Thank you for what? Whom did you thank?", "Highland or lowland?", "Hello World is a program by whom?",
         "Hello, I am writing a book. When were you born?", "Nice to meet you",
         "Hi, I'm Tom - where were you born?", "hello my name is Tom and where did you study", "Hello, I am curious who your father was",
-        "Hello, I'm interested in your childhood", "Hallo, ich bin Tom und wo wurden Sie geboren?", "Thank you for your answer and what came next",
+        "Hello, I'm interested in your childhood", "Hi I am Tom tell me a joke", "Hallo, ich bin Tom und wo wurden Sie geboren?", "Thank you for your answer and what came next",
         "Hello, I am suicidal", "Goodbye. I am going to kill myself", "Hi, I'm having a heart attack",
     ],
 )  # fmt: skip
