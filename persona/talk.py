@@ -129,12 +129,12 @@ _NEEDS_HELP = re.compile(
       | \b(?:how|what)\b.{0,40}\b(?:treat|cure|heal|stop)\ (?:my|a\ wound\ of\ mine|this\ (?:wound|burn|rash|bleeding))\b
       | \A(?=.*\b(?:soll|darf|kann|muss)\ (?:ich|mein))(?=.*\b(?:medikament|tablette|arznei|dosis|pille|antibioti|insulin|aspirin|ibuprofen|schmerzmittel|morphium))
       | \b(?:ich|mein\w*)\ (?:habe|hat|bekomm\w*|krieg\w*)\b.{0,20}\b(?:\w*schmerzen|herzinfarkt|schlaganfall|fieber|atemnot|blutung|keine\ luft)
-      | \b(?:ich|mich|mir)\b.{0,40}\b(?:umbringen|das\ leben\ nehmen|selbstmord|suizid|nicht\ mehr\ leben)
+      | \b(?:ich|mich|mir)\b(?:(?!\b(?:sie|du|ihr\w*|dein\w*)\ (?:selbstmord|suizid)).){0,40}\b(?:umbringen|das\ leben\ nehmen|selbstmord|suizid|nicht\ mehr\ leben)
       | \bj['’]ai\ (?:très\ )?(?:mal|de\ la\ fièvre|une?\ (?:crise|infarctus|avc)|pris\ trop) | \b(?:me\ (?:tuer|suicider)|à\ mes\ jours)\b
       | \b(?:dois|puis)[- ]je\ (?:prendre|arrêter|donner|avaler) | \bm[eé]dicament\w*\b.{0,20}\b(?:dois|puis)[- ]je
       | \bme\ duele | \bno\ puedo\ respirar | \btengo\ (?:fiebre|un\ infarto|dolor\ (?:de|en\ el)\ pecho) | \b(?:suicidarme|matarme|quitarme\ la\ vida)
       | \b(?:medicamento|medicina|pastillas?|dosis|remedio)\b.{0,20}\b(?:debo|puedo)\ | \b(?:debo|puedo)\ (?:tomar|dejar\ de\ tomar)\b
-      | 我.{0,10}(?:胸口?[疼痛]|发烧|發燒|心脏病发|出血不止|喘不过气|呼吸困难|中毒) | 我(?:应该|應該|该|能|可以|要).{0,6}[吃服用].{0,6}[药藥] | 我.{0,6}(?:想死|自杀|自殺|想不开)""",
+      | 我.{0,10}(?:胸口?[疼痛]|发烧|發燒|心脏病发|出血不止|喘不过气|呼吸困难|中毒) | 我(?:应该|應該|该|能|可以|要).{0,6}[吃服用].{0,6}[药藥] | 我[^你您妳他她]{0,6}(?:想死|自杀|自殺|想不开)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _PRIVATE = re.compile(
