@@ -16,10 +16,11 @@ _OPENING = re.compile(
     r"(?:Was|Were|Did|Do|Does|Is|Are|Has|Had|Who|What|When|Where|How|Why|Which|The|In|On|At|And|But|For|With|From) "
 )
 _POINTED_AT = re.compile(r"\b(?:that|this|those|these|such) (\w+)", re.IGNORECASE)
-_POINTING = frozenset(  # words that a rewrite replaces by what they point to, or that are not about anything
+_POINTING = frozenset(  # words that a rewrite replaces by what they point to
     """last first second third one two other anoth next latter former time thing els happen mean go come continu elabor explain
-    exampl detail exact interest ok oh wow thank sorri""".split()  # noqa: SIM905
+    exampl detail exact""".split()  # noqa: SIM905
 )
+_REMARKS = frozenset({"ah", "interest", "oh", "ok", "okay", "sorri", "thank", "wow"})  # that ask nothing
 # German writes "you" with a capital
 _FORMAL = frozenset({"sie", "ihnen", "ihr", "ihre", "ihrem", "ihren", "ihrer", "ihres"})
 
@@ -49,7 +50,10 @@ def _questions(asked: str) -> list[str]:
 def _shares_a_word(text: str, asked: str) -> bool:
     """Whether the rewrite has one of the question's words, if any of them tells what it is about."""
     pointed = " ".join(_POINTED_AT.findall(asked))  # "that song" may become the song's name
-    words = set(content_words(asked, "en")) - _POINTING - set(content_words(pointed, "en"))
+    told = content_words(asked, "en")
+    if told and len(told) == len(asked.split()) and _REMARKS.issuperset(told):
+        return False
+    words = set(told) - _POINTING - _REMARKS - set(content_words(pointed, "en"))
     return not words or not words.isdisjoint(content_words(text, "en")) or only_function_words(asked)
 
 

@@ -86,6 +86,11 @@ def test_a_rewrite_that_loses_a_name_or_number_is_thrown_away(asked, lost):
     assert check(lost, asked) is None
 
 
+@pytest.mark.parametrize("asked", ["Oh wow!", "Interesting.", "ok"])
+def test_a_remark_becomes_no_question(asked):
+    assert check("Did Luke Skywalker's hand heal?", asked) is None
+
+
 @pytest.mark.parametrize("other", ["Who cut off Luke Skywalker's ear?", "What is the weather on Cloud City?"])
 def test_a_rewrite_that_asks_for_something_else_is_thrown_away(other):
     assert check(other, "Was your father a smuggler?") is None
