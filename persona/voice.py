@@ -47,7 +47,7 @@ def in_first_person(pieces: Iterable[str], asked: str, title: str) -> Generator[
 def as_known(beginning: str) -> str:
     """The beginning of an answer about others, told as what the persona knows of them."""
     words = beginning.split()
-    if len(words) < _TOLD or _FIRST.search(beginning) or re.match(r"(?:Yes|No)\b", beginning):
+    if len(words) < _TOLD or _FIRST.search(beginning) or re.match(r"(?:Yes|No|Your?)\b", beginning):
         return beginning
     titled = words[0] in {"A", "An"} and words[1][:1].isupper()  # A New Hope
     small = not content_words(words[0], "en") and not titled

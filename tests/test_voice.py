@@ -158,6 +158,7 @@ def test_a_question_about_a_things_fate_asks_what_came_of_it():
         ("In May 1850 it burned down.", "As far as I know, in May 1850 it burned down."),
         ("A Mill by Night was painted by Ole.", "As far as I know, A Mill by Night was painted by Ole."),
         ("Ole wrote it for me.", "Ole wrote it for me."),
+        ("Your first question was about the mill.", "Your first question was about the mill."),
         ("Yes, the mill was sold.", "Yes, the mill was sold."),
         ("No, it burned down before.", "No, it burned down before."),
         ("Ole Berg.", "Ole Berg."),
