@@ -41,9 +41,10 @@ def features(index: PageIndex, question: str, signals: Signals) -> dict[str, flo
     """What the gate looks at. The persona's own name counts for nothing among the words.
 
     "ties" are the words shared with the best chunk, and one more if these are all and the persona is asked for them, or
-    if the only one is a name.
+    if the only one is a name; two if the persona's name is all that there is.
     """
-    words = [w for w in index.ngrams.words(question) if w not in index.name_words]
+    asked = index.ngrams.words(question)
+    words = [w for w in asked if w not in index.name_words]
     rarity = {w: index.ngrams.rarity(w) for w in words}
     total = sum(rarity.values()) or 1.0
     hits = [[w for w in words if index.ngrams.holds(i, w)] for i in range(len(index.chunks))]
@@ -52,7 +53,7 @@ def features(index: PageIndex, question: str, signals: Signals) -> dict[str, flo
     whole = len(best) == len(words) and is_addressed(question, index)
     named = len(best) == 1 and best[0] in _names(index, question)
     return {
-        "ties": len(best) + float(whole or named),
+        "ties": 2.0 if asked and not words else len(best) + float(whole or named),
         "cosine": max(signals.cosines.values(), default=0.0),
         "window": max(signals.windows.values(), default=0.0),
         "asked_cosine": signals.asked_cosine,
@@ -92,8 +93,10 @@ class Gate:
         """Whether the page may be asked at all. A single shared word never passes alone.
 
         It takes a second one, or a near vector, or that it is a name or all that the persona was asked for: "Who was
-        your father?"
+        your father?" Who asks for nothing but the persona by name asks about the page, which no word can tell.
         """
+        if features["ties"] >= 2 and not features["length"]:
+            return True
         near = max(features["cosine"], features["window"]) if self.embedder else 0.0
         alone = features["ties"] < 2 and features["matched"] > 0 and near < _NEAR
         return self.score(features) >= self.threshold and not alone

@@ -276,6 +276,14 @@ def test_it_passes_if_it_is_all_that_the_persona_was_asked_for():
     assert not gate().passes(features(PAGE, "Was that your hand on the telescope in Paris?", NO_VECTORS))
 
 
+def test_a_question_that_holds_the_persona_s_name_alone_is_about_the_page():
+    page = index("Martin Luther war ein Mönch.", title="Martin Luther (Mönch)", language="de")
+    for question in ("Wer war Martin Luther?", "Und wer ist Luther?"):
+        assert gate().passes(features(page, question, NO_VECTORS))
+    for question in ("Wer?", "Wer sind Sie denn?", "Kennt Martin Luther Paris?"):
+        assert not gate().passes(features(page, question, NO_VECTORS))
+
+
 def test_a_name_within_the_question_is_a_tie():
     assert gate().passes(features(PAGE, "Who is Owen?", NO_VECTORS))
     assert features(PAGE, "Owen?", NO_VECTORS)["ties"] == 1
