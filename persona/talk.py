@@ -82,13 +82,17 @@ _WORDS, _WORDS_ABROAD = (rf"(?> (?!(?:{asks})\b)[\w'.-]+){{1,8}}" for asks in (r
 _FOR = rf"(?> for(?> (?!(?:{_ASKS}|for|thank\w*|{_GOODBYE})\b)[\w'-]+){{1,8}})?"
 _THANKS = rf"(?>(?:thanks(?: a lot| so much| very much)?|thank you(?: (?:so|very) much)?|thx){_FOR}|danke(?: schön| sehr)?|vielen dank|merci(?: beaucoup)?|(?:muchas )?gracias|谢谢(?:你|您)?|多谢)"
 _WELL = r"ok|okay|great|wow|perfect|cool|super|all ?right|well|oh|ah|fine|good|interesting|wonderful|excellent|lovely"
-_ADDRESS = r"(?:[\s,]+(?:there|again|dear|(?:mr|mrs|ms|dr|prof)\b\.?|miss|sir|madam|doctor|professor|everyone|frau|herr|madame|monsieur|señora?|{name})(?!\w))*+"
+_ADDRESS = r"(?:[\s,]+(?:there|again|dear|(?:mr|mrs|ms|dr|prof)\b\.?|miss|sir|madam|doctor|professor|everyone|frau|herr|madame|monsieur|señora?)(?!\w))*+"
 _PLEASANTRIES = (
     r"(?:nice|glad|pleased|good) to (?:meet|see) you|how are you(?: (?:today|doing))?|wie geht(?:'s| es (?:dir|ihnen))"
     r"|comment (?:allez[- ]vous|vas[- ]tu|ça va)|ça va|cómo está(?:s| usted)?|qué tal"
     rf"|(?:my name is|i am|i'm){_WORDS}|(?:ich bin|ich heiße|mein name ist|je suis|je m'appelle|soy|me llamo){_WORDS_ABROAD}"
 )
-_PLEASANTRY = rf"(?:[\s,.!¿]+(?:{_PLEASANTRIES})){{0,3}}"
+_BEFORE = rf"(?>(?:{_WELL}|(?:{_HELLO}|{_THANKS}){_ADDRESS})\W+(?:(?:and|und|et|y)\W+)?)*"
+_SMALL_TALK = [
+    re.compile(rf"\W*{_BEFORE}(?:{said}){_ADDRESS}(?:[\s,.!¿]+(?:{_PLEASANTRIES})){{0,3}}\W*", re.IGNORECASE)
+    for said in (_HELLO, _THANKS, _GOODBYE)
+]
 
 _INTRODUCTION = re.compile(
     r"""^\W*(?:(?:so|please|well|and|now|can|could|would|will|you|hello|hi)\W+)*(?:
@@ -139,7 +143,7 @@ _NEEDS_HELP = re.compile(
 )
 _PRIVATE = re.compile(
     r"""\b(?:your|his|her|their)\ (?:\w+\ )?(?:phone|telephone|mobile|cell)(?:\ number|(?=\W*$))
-      | \b(?:your|his|her)\ (?:\w+\ )?(?:e-?mail(?!\ (?:server|scandal|controversy|affair|account|case))|home\ address|street\ address|password|credit\ card
+      | \b(?:your|his|her)\ (?:\w+\ )?(?:e-?mail(?!\ (?:server|scandal|controversy|affair))|home\ address|street\ address|password|credit\ card
         |(?:bank|passport|social\ security)\ (?:account|number|details)|social\ security(?=\W*$))\b
       | \bwhere\ (?:exactly\ )?(?:do|does)\ (?:you|he|she|your\ \w+)\ live\b | \bwhat\ is\ your\ (?:home\ )?address\W*$
       | \b(?:Ihre?|deine?)\ (?:\w+\ )?(?:telefon|handy)(?:nummer)?\b | \b(?:Ihre?|deine?)\ (?:e-?mail|adresse|anschrift|passwort|kontonummer)
@@ -175,13 +179,14 @@ def phrases(language: str) -> Phrases:
 
 def small_talk(said: str, title: str, language: str) -> str | None:
     """The reply to a greeting, thanks or goodbye; None when more was said than that."""
-    said, own, name = _straight(said), phrases(language), bare_title(title)
+    said, name = _straight(said), bare_title(title)
     if needs_real_help(said):
         return None
-    address = _ADDRESS.replace("{name}", "|".join(re.escape(part) for part in {title, name, *title.split()}))
-    before = rf"(?>(?:{_WELL}|(?:{_HELLO}|{_THANKS}){address})\W+(?:(?:and|und|et|y)\W+)?)*"
-    for pattern, reply in ((_HELLO, own.hello), (_THANKS, own.thanks), (_GOODBYE, own.goodbye)):
-        if re.fullmatch(rf"\W*{before}(?:{pattern}){address}{_PLEASANTRY}\W*", said, re.IGNORECASE):
+    names = "|".join(re.escape(part) for part in (title, name, *title.split()))
+    said = re.sub(rf"(?<=[\s,])(?:{names})(?!\w)", "dear", said, flags=re.IGNORECASE)
+    own = phrases(language)
+    for pattern, reply in zip(_SMALL_TALK, (own.hello, own.thanks, own.goodbye), strict=True):
+        if pattern.fullmatch(said):
             return reply.replace("{name}", name)
     return None
 

@@ -82,6 +82,15 @@ def test_a_greeting_with_a_question_is_a_question(said):
     assert talk.small_talk(said, TITLE, "en") is None
 
 
+def test_a_name_that_is_a_greeting_is_greeted():
+    assert talk.small_talk("Hello!", "Hello Kitty", "en")
+    assert talk.small_talk("Hello, Kitty", "Hello Kitty", "en")
+
+
+def test_what_stands_in_brackets_behind_a_title_is_not_said():
+    assert "I am C++. " in str(talk.small_talk("Hello", "C++ (band)", "en"))
+
+
 def test_a_title_with_marks_of_patterns_does_no_harm():
     assert talk.small_talk("Hello C++ (band)!", "C++ (band)", "en")
     assert talk.small_talk("Hello [", "A[", "en")
