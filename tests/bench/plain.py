@@ -2,7 +2,7 @@
 
 A follow-up is rewritten. The model names a section, which is filtered by whatever it said, and answers from it; else it
 scores the ten nearest sections, one call each, and answers from the best of those with 5 and more; else n-grams pick a
-section, and it answers from that. Whole sections are the chunks; there is no lead, no gate, no example and no schema.
+section, and it answers from that. Whole sections are the chunks, each called by its own heading alone; there is no lead, no gate, no example and no schema.
 Whether a reply is NOT FOUND is asked only once it is complete, so nothing is streamed. Each call is one user message; the
 rating one has the question first, as LangChain's LLMChainFilter, the answering one has it last. With the text first, a
 server that keeps the prompts of all sections would read less of the ratings, and with a small cache no less.
@@ -18,7 +18,7 @@ import numpy as np
 from persona.cases import Case
 from persona.ngrams import NgramIndex
 from persona.ports import ChatModel, Embedder, Vectors
-from persona.records import PATH_SEPARATOR, ChatRequest, Message, Page
+from persona.records import ChatRequest, Message, Page
 from persona.replies import is_not_found, score
 from tests.bench.contender import LONGEST, Measured, Pages, Said, turn
 
@@ -123,7 +123,7 @@ class Plain:
 
     def _index(self, page: Page) -> _Index:
         if page.title not in self._indexes:
-            names = [PATH_SEPARATOR.join(section.path) for section in page.sections]
+            names = [section.path[-1] for section in page.sections]
             texts = [f"{name}\n{section.text}" for name, section in zip(names, page.sections, strict=True)]
             ngrams = NgramIndex(texts, page.language)
             self._indexes[page.title] = _Index(names, texts, self._embedder.embed(texts), ngrams)
