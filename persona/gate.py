@@ -95,7 +95,7 @@ class Gate:
         It takes a second one, or a near vector, or that it is a name or all that the persona was asked for: "Who was
         your father?" Who asks for nothing but the persona by name asks about the page, which no word can tell.
         """
-        if features["ties"] >= 2 and not features["length"]:
+        if features["ties"] >= 2 and not features["matched"]:
             return True
         near = max(features["cosine"], features["window"]) if self.embedder else 0.0
         alone = features["ties"] < 2 and features["matched"] > 0 and near < _NEAR
