@@ -226,8 +226,9 @@ class TurnRun:
 
     def _try_passages(self, stage: Stage, sent: Sequence[Evidence], detail: str) -> Iterator[Event]:
         yield Working("answering")
-        asked = with_you(self.question.standalone, self._person.title)
-        asked = asking_what_came_of_it(asked) if self._english else asked
+        asked = self.question.standalone
+        if self._english:
+            asked = asking_what_came_of_it(with_you(asked, self._person.title))
         yield from self._try_answer(stage, sent, _as_sent([item.chunk for item in sent]), asked, detail)
 
     def _is_fresh(self, chunk: Chunk) -> bool:
