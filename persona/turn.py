@@ -246,7 +246,7 @@ class TurnRun:
         try:
             with self._timed("answer"), closing(answer), closing(pieces):
                 for piece in checked(pieces, asked, passages, reply, self._build, self._person.language):
-                    text = piece if said or not self._english else as_known(piece)
+                    text = piece if said or not self._english else as_known(piece, "\n".join(passages))
                     said += text
                     yield Text(text)
         finally:

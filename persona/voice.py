@@ -8,7 +8,7 @@ my, or speaks of somebody else, stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 
 from persona.text import bare_title, content_words, name_parts, sentences
 
@@ -44,14 +44,23 @@ def in_first_person(pieces: Iterable[str], asked: str, title: str) -> Generator[
         yield " ".join(turned(part, how, title) for part in re.split(r"(?<=[.!?]) (?=[A-ZÀ-Þ])", held)) if how else held
 
 
-def as_known(beginning: str) -> str:
-    """The beginning of an answer about others, told as what the persona knows of them."""
+def as_known(beginning: str, seen: str = "") -> str:
+    """The beginning of an answer about others, told as what the persona knows of them; `seen` tells words from names."""
     words = beginning.split()
     if len(words) < _TOLD or _FIRST.search(beginning) or re.match(r"(?:Yes|No|Your?)\b", beginning):
         return beginning
-    titled = words[0] in {"A", "An"} and words[1][:1].isupper()  # A New Hope
-    small = not content_words(words[0], "en") and not titled
-    return f"As far as I know, {beginning[:1].lower() if small else beginning[:1]}{beginning[1:]}"
+    start = beginning[:1] if _is_name(words, seen) else beginning[:1].lower()
+    return f"As far as I know, {start}{beginning[1:]}"
+
+
+def _is_name(words: Sequence[str], seen: str) -> bool:
+    """Whether the first word keeps its capital within a sentence."""
+    word = re.escape(words[0])
+    if words[0] in {"A", "An", "The"}:
+        return words[0] != "The" and words[1][:1].isupper()  # A New Hope
+    if re.search(rf"(?<=[a-z,] ){word}\b", seen):
+        return True
+    return bool(content_words(words[0], "en")) and not re.search(rf"\b{word.lower()}\b", seen)
 
 
 def _first_sentence(text: str) -> tuple[str, bool]:

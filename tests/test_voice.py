@@ -169,6 +169,20 @@ def test_what_is_told_of_others_is_what_the_persona_knows(beginning: str, said: 
     assert as_known(beginning) == said
 
 
+@pytest.mark.parametrize(
+    ("beginning", "said"),
+    [
+        ("Millers grind the barley there.", "As far as I know, millers grind the barley there."),
+        ("May Berg bought the mill.", "As far as I know, May Berg bought the mill."),
+        ("Will sold the mill.", "As far as I know, Will sold the mill."),
+        ("Grist was kept in the loft.", "As far as I know, Grist was kept in the loft."),
+    ],
+)
+def test_only_a_name_keeps_its_capital_within_what_the_persona_knows(beginning: str, said: str):
+    seen = "There, millers may wait until their uncle Will and his wife May have come."
+    assert as_known(beginning, seen) == said
+
+
 def test_what_stands_in_brackets_behind_a_title_is_no_part_of_the_name():
     told = in_first_person(["In May, Ada Marsh saw it burn."], "What came of the mill?", "Ada Marsh (pilot)")
     assert "".join(told) == "In May, I saw it burn."
