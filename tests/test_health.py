@@ -11,10 +11,12 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from persona.settings import keep_choice
 from persona.ui import health
 from persona.ui.health import Health
 from tests.app_server import AppServer
 from tests.cli_fixture import Line, line
+from tests.ollama_server import QWEN3, OllamaServer
 from tests.openai_style import OpenAIStyleServer
 
 __all__ = ["line"]
@@ -24,8 +26,7 @@ __all__ = ["line"]
 def watched(line: Line, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Line, TestClient]]:
     """The address over the data folder of a command line, asked as often as a test likes."""
     monkeypatch.setattr(health, "_FRESH", 0.0)
-    watcher = Health()
-    watcher._wiring = line.wiring
+    watcher = Health(lambda _: line.wiring)
     with TestClient(Starlette(routes=watcher.routes())) as client:
         yield line, client
 
@@ -65,6 +66,30 @@ def test_what_is_wrong_is_told_with_what_to_do_and_so_is_that_it_is_over(watched
     folder.unlink()
     shutil.move(folder.with_name("away"), folder)
     assert set(states(client).values()) == {"ok"}
+
+
+def test_what_answers_now_is_told_whatever_it_was_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_FRESH", 0.0)
+    monkeypatch.setenv("PERSONA_HOME", str(tmp_path))
+
+    def answers(client: TestClient) -> str:
+        (model,) = (check for check in client.get("/health").json()["checks"] if check["name"] == "model")
+        return str(model["message"])
+
+    with (
+        OllamaServer(models=()) as ollama,
+        OpenAIStyleServer(models=("tiny-chat",)) as other,
+        TestClient(Starlette(routes=Health().routes())) as client,
+    ):
+        monkeypatch.setenv("PERSONA_OLLAMA_HOST", ollama.address)
+        assert QWEN3.name not in answers(client)
+        ollama.models[QWEN3.name] = QWEN3
+        assert answers(client).startswith(f"{QWEN3.name} on Ollama")
+        monkeypatch.setenv("PERSONA_OPENAI_URL", other.url)
+        keep_choice(tmp_path, "openai", "tiny-chat")
+        assert answers(client).startswith("tiny-chat on the OpenAI-style server")
+        keep_choice(tmp_path, "ollama", QWEN3.name)
+        assert answers(client).startswith(f"{QWEN3.name} on Ollama")
 
 
 def test_a_public_demo_tells_no_paths(watched: tuple[Line, TestClient], monkeypatch: pytest.MonkeyPatch) -> None:

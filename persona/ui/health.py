@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -15,6 +16,7 @@ from starlette.routing import Route
 
 from persona.checkup import Check, in_words, is_sound, look
 from persona.errors import PersonaError
+from persona.settings import Settings, load_settings
 from persona.wiring import Wiring
 
 _NEEDED = ("data folder", "model", "database", "vector store", "indexes")
@@ -25,7 +27,9 @@ _MARKS = {"ok": "✓", "off": "–", "warning": "!", "error": "✗"}
 class Health:
     """Looks, and remembers for a moment what it saw. Usable from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, wired: Callable[[Settings], Wiring] = Wiring) -> None:
+        self._wired = wired
+        self._settings: Settings | None = None
         self._wiring: Wiring | None = None
         self._seen: list[Check] = []
         self._at = float("-inf")
@@ -56,10 +60,19 @@ class Health:
 
     def _looked(self) -> list[Check]:
         try:
-            self._wiring = self._wiring or Wiring()
+            wiring = self._current()
         except PersonaError as error:
             return [Check("settings", "error", str(error))]
-        return list(look(self._wiring, _NEEDED))
+        return list(look(wiring, _NEEDED))
+
+    def _current(self) -> Wiring:
+        """As the app is now: another model may have been chosen there, and Ollama have come or gone."""
+        settings = load_settings()
+        if self._wiring is None or settings != self._settings:
+            self._wiring, self._settings = self._wired(settings), settings
+        if settings.llm == "auto":
+            self._wiring.follow(self._wiring.ollama_status())
+        return self._wiring
 
     @property
     def _public(self) -> bool:
