@@ -111,6 +111,17 @@ def test_a_visitor_is_here_while_connected_and_a_moment_longer(
     assert id_ not in visitors.presence.here()
 
 
+def test_those_who_never_come_again_are_forgotten_though_nobody_asks_who_is_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(visitors, "_STAYS", 0.0)
+    presence = visitors.Presence()
+    for number in range(20):
+        presence.arrive(str(number))
+        presence.leave(str(number))
+    assert len(presence._last) <= 1
+
+
 def test_the_secret_is_a_file_that_only_its_owner_reads_or_a_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +131,12 @@ def test_the_secret_is_a_file_that_only_its_owner_reads_or_a_setting(
     assert stat.S_IMODE((tmp_path / "home" / "secret").stat().st_mode) == 0o600
     monkeypatch.setenv("PERSONA_SECRET", "shared by two machines")
     assert cookie_secret() == "shared by two machines"
+
+
+def test_an_empty_file_is_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERSONA_HOME", str(tmp_path))
+    (tmp_path / "secret").write_text("")
+    assert len(cookie_secret()) > 20
 
 
 def test_without_a_data_folder_the_server_still_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

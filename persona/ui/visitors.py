@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -41,7 +42,7 @@ class Presence:
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()
-        self._last: dict[str, float] = {}
+        self._last: dict[str, float] = {}  # by when they left
         self._lock = threading.Lock()
 
     def arrive(self, visitor: str) -> None:
@@ -55,14 +56,21 @@ class Presence:
             self._open[visitor] -= 1
             if self._open[visitor] <= 0:
                 del self._open[visitor]
+            self._last.pop(visitor, None)
             self._last[visitor] = time.monotonic()
+            self._forget()
 
     def here(self) -> list[str]:
         """Those with an open connection, or with one that ended a moment ago."""
         with self._lock:
-            since = time.monotonic() - _STAYS
-            self._last = {visitor: at for visitor, at in self._last.items() if at > since}
+            self._forget()
             return list({*self._open, *self._last})
+
+    def _forget(self) -> None:
+        """Each request without a cookie, as of what watches over the app, is a visitor who never comes again."""
+        since = time.monotonic() - _STAYS
+        for visitor in [*takewhile(lambda one: self._last[one] <= since, self._last)]:
+            del self._last[visitor]
 
 
 presence = Presence()  # the server's side counts, the pages' side asks; both are in this process
@@ -147,7 +155,8 @@ def _kept(file: Path) -> str:
             draft.flush()
             with suppress(FileExistsError):
                 os.link(draft.name, file)
-    return file.read_text()
+    # with an empty one, as a power cut may leave it, anybody could sign
+    return file.read_text() or secrets.token_urlsafe()
 
 
 def _network(scope: Scope) -> str:
