@@ -124,13 +124,26 @@ def _text_used(interview: Interview) -> str:
         return f"a sample text under {_link('CC0', CC0)}"
     if person.source == "markdown":
         return f"the file {escaped(person.api)}"
-    host = urlsplit(person.api).hostname or "wikipedia.org"
-    wikipedia = host == "wikipedia.org" or host.endswith(".wikipedia.org")
-    name = "Wikipedia" if wikipedia else escaped(host)
+    wikipedia = is_wikipedia(person)
+    name = "Wikipedia" if wikipedia else escaped(urlsplit(person.api).hostname or "a wiki")
     page = f"{name}'s page {_link(escaped(person.title), build.url)}" if build else f"a page of {name}"
-    read = f", revision {escaped(build.revision)}, read on {_day(build.fetched_at)}" if build else ""
+    read = _revisions(interview, build) if build else ""
     licence = f"; its text is under {_link('CC BY-SA 4.0', CC_BY_SA)}, and so is what is taken from it here"
     return f"{page}{read}{licence if wikipedia else ''}"
+
+
+def _revisions(interview: Interview, build: Build) -> str:
+    """Those that the answers are from; the page may have been read again since."""
+    answers = [turn.answer for turn in interview.path if turn.answer]
+    used = list(dict.fromkeys(source.revision for answer in answers for source in answer.sources)) or [build.revision]
+    read = f", read on {_day(build.fetched_at)}" if used == [build.revision] else ""
+    return f", revision{'s' if len(used) > 1 else ''} {' and '.join(map(escaped, used))}{read}"
+
+
+def is_wikipedia(person: Person) -> bool:
+    """Whether the page of the wiki is Wikipedia's, in whatever language."""
+    host = urlsplit(person.api).hostname or ""
+    return not person.api or host == "wikipedia.org" or host.endswith(".wikipedia.org")
 
 
 def _link(label: str, url: str) -> str:

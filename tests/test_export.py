@@ -48,6 +48,14 @@ def test_it_names_who_answers_when_and_what_it_is():
     assert "living" not in written
 
 
+def test_it_names_the_revisions_that_the_answers_are_from_though_the_page_was_read_again_since():
+    old = turn("a", "Who?", "I.", source(1, "One", revision="40"))
+    written = to_markdown(interview(old))
+    assert f"from Wikipedia's page [Odile Maren]({URL}), revision 40; its text is under" in written
+    both = to_markdown(interview(old, turn("b", "And?", "He.", source(1, "One"), parent="a")))
+    assert f"[Odile Maren]({URL}), revisions 40 and 41; its text is under" in both
+
+
 def test_sources_are_footnotes_numbered_once_and_only_those_that_support():
     told = turn("a", "Who?", "I.", source(1, "Childhood -> Pip"), source(2, "Later", supports=False))
     again = turn("b", "And?", "He.", source(1, "Storm"), source(2, "Childhood -> Pip"), parent="a")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from persona.export import CC0, CC_BY_SA, is_wikipedia
 from persona.records import Build, Person
 from persona.ui.text import count, day, link, plain
 
-CC_BY_SA = "https://creativecommons.org/licenses/by-sa/4.0/"
-CC0 = "https://creativecommons.org/publicdomain/zero/1.0/"
 LANGUAGES = {
     "en": "English",
     "simple": "Simple English",
@@ -71,7 +70,7 @@ def badge(person: Person, build: Build) -> str:
     else:
         page = link(f"{_wiki(person)}, {_revision(build)}", _this_revision(build))
         licence = (
-            f"text under {link('CC BY-SA 4.0', CC_BY_SA)}" if _is_wikipedia(person) else "see there for the licence"
+            f"text under {link('CC BY-SA 4.0', CC_BY_SA)}" if is_wikipedia(person) else "see there for the licence"
         )
         text = f"**A simulation** from {page}; {licence}."
     if build.living:
@@ -80,12 +79,7 @@ def badge(person: Person, build: Build) -> str:
 
 
 def _wiki(person: Person) -> str:
-    return "Wikipedia" if _is_wikipedia(person) else (urlsplit(person.api).netloc or "a wiki")
-
-
-def _is_wikipedia(person: Person) -> bool:
-    host = urlsplit(person.api).hostname or ""
-    return not person.api or host == "wikipedia.org" or host.endswith(".wikipedia.org")
+    return "Wikipedia" if is_wikipedia(person) else (urlsplit(person.api).netloc or "a wiki")
 
 
 def _revision(build: Build) -> str:
