@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,9 @@ def test_restoring_over_what_is_there_asks_first_and_keeps_a_backup_of_it(asked:
     assert len(asked.json("people")) == 2
     kept = asked.json("restore", str(file), "--yes")["kept"]
     assert [one["title"] for one in asked.json("people")] == ["Ilse Körvin"]
+    library, store = asked.wiring.library, asked.wiring.store
+    ilse = library.people()[0].build
+    assert {ilse, *library.outdated(timedelta(0))} == set(store.builds()), "the next load finds what nobody needs"
     assert asked.json("restore", kept, "--yes")["people"] == 2
     assert {one["title"] for one in asked.json("people")} == {"Ilse Körvin", "Odd Tollan"}
     asked.model.replies += [PAID_ANSWER]

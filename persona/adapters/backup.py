@@ -92,9 +92,14 @@ def restore(connections: Connections, file: Path, keep: Path | None) -> Contents
 
 def _replace(connections: Connections, backup: Connections) -> Contents:
     with backup.reading() as source, connections.writing() as target:
+        named = (builds.c.id, builds.c.worker, builds.c.created_at)
+        before = [dict(row) for row in target.execute(select(*named)).mappings()]
         for each in reversed(metadata.sorted_tables):
             target.execute(delete(each))
         _copy(source, target)
+        kept = set(target.scalars(select(builds.c.id)))
+        if gone := [row | {"state": "loading"} for row in before if row["id"] not in kept]:
+            target.execute(insert(builds), gone)  # an empty row each, so that the next load drops their vectors
         running = turns.c.state == "running"  # whoever answered them may be a process of another machine
         target.execute(update(turns).where(running).values(state="interrupted", step="", error=_INTERRUPTED))
         return _contents(target)
