@@ -38,6 +38,11 @@ def show_texts(wanted: bool) -> None:
     _texts = wanted
 
 
+def without_password(address: str) -> str:
+    """The address as anybody may see it: without a name and a password."""
+    return re.sub(r"//[^/@]*@", "//", address)
+
+
 @contextmanager
 def logged(whom: str, what: str, text: str = "", **facts: object) -> Iterator[dict[str, object]]:
     """Log one line when the block ends; `facts` and what the block adds to them stand in it, `text` only if wanted."""
@@ -52,7 +57,7 @@ def logged(whom: str, what: str, text: str = "", **facts: object) -> Iterator[di
         raise
     finally:
         if "address" in facts:
-            facts["address"] = re.sub(r"//[^/@]*@", "//", str(facts["address"]))  # a name and a password
+            facts["address"] = without_password(str(facts["address"]))
         told = {"to": whom, "call": what, "request": _request.get(), **facts}
         told |= {"seconds": f"{time.monotonic() - began:.2f}", "outcome": outcome}
         told |= {"text": text[:_LONGEST]} if _texts and text else {}

@@ -380,6 +380,15 @@ def test_titles_are_found_by_how_they_begin_or_by_words(mediawiki: str, begun: s
 
 
 @wiki
+def test_a_page_does_not_tell_by_which_password_it_was_read(mediawiki: str) -> None:
+    page = Wikipedia(mediawiki.replace("://", "://me:secret@")).fetch("Cornelius Vane", "en")
+    assert isinstance(page, Page)
+    assert page.api == mediawiki
+    assert page.picture
+    assert "secret" not in repr(page)
+
+
+@wiki
 def test_a_page_names_its_picture_and_where_its_maker_is_told(mediawiki: str) -> None:
     picture = page_of(mediawiki, "Cornelius Vane").picture
     assert picture

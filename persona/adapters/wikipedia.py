@@ -16,6 +16,7 @@ from persona.adapters.extracts import read_blocks
 from persona.adapters.sections import arrange
 from persona.adapters.wiki_client import Entry, Query, WikiClient, checked_address
 from persona.adapters.wiki_titles import PICTURE_WIDTH, find_titles, read_picture
+from persona.calls import without_password
 from persona.errors import InputError, OtherWiki, PageError, WikiGarbled
 from persona.records import Choice, Page, Picture, Suggestion, is_language, now
 
@@ -83,7 +84,7 @@ class Wikipedia:
                 return Choice(asked, "missing", _suggestions(wiki, asked))
             if _is_disambiguation(entry):
                 return Choice(asked, "disambiguation", _linked(wiki, entry.title))
-        api = self._api or f"https://{language}.wikipedia.org/w/api.php"
+        api = without_password(self._api) or f"https://{language}.wikipedia.org/w/api.php"
         return _page(entry, language, api, asked if found.redirects else "")
 
     def suggest(self, begun: str, language: str) -> tuple[Suggestion, ...]:
