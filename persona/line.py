@@ -96,6 +96,10 @@ class Line:
         with self._lock:
             self._lock.wait_for(lambda: not self._held)
 
+    def beat(self) -> None:
+        """Show that the turns of this process are alive, and end those of which nobody shows it. Raises StoreError."""
+        self._queue.beat(self._mine())
+
     def _hold(self, turn: str) -> None:
         with self._lock:
             self._held.add(turn)
@@ -111,7 +115,7 @@ class Line:
                     self._heart = None
                     return
             try:
-                self._queue.beat(self._mine())
+                self.beat()
             except PersonaError as error:
                 _log.warning("the places in line could not be kept: %s", error)
 
@@ -130,8 +134,13 @@ def admit(limits: Limits, queued: bool, standing: Standing) -> None:
     if standing.own:
         raise Busy("Your last question is not answered yet. Wait for its answer, or stop it, and ask again.", free_in)
     if len(standing.began) + standing.waiting >= limits.at_once + limits.waiting:
-        many = f"{standing.waiting} questions wait" if standing.waiting != 1 else "One question waits"
-        raise Busy(f"{many} for an answer already. Try again in {about(free_in)}; your question is kept.", free_in)
+        raise Busy(f"{_before_it(standing.waiting)} already. Try again in {about(free_in)}.", free_in)
+
+
+def _before_it(waiting: int) -> str:
+    if not waiting:
+        return "Another question is being answered"
+    return f"{waiting} questions wait for an answer" if waiting > 1 else "One question waits for an answer"
 
 
 def _within(limit: int, asked: Sequence[datetime], window: timedelta, moment: datetime, whence: str) -> None:
@@ -140,7 +149,7 @@ def _within(limit: int, asked: Sequence[datetime], window: timedelta, moment: da
     seconds = (asked[-limit] + window - moment).total_seconds()
     raise Busy(
         f"{limit} questions in {_window(window)} came {whence}, which is as much as this demo answers. "
-        f"Try again in {about(seconds)}; your question is kept.",
+        f"Try again in {about(seconds)}.",
         seconds,
     )
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,10 @@ def test_three_may_wait_and_one_more_is_told_when_a_place_is_free():
         admit(Limits(), True, standing(waiting=3))
     assert caught.value.seconds == 6.0  # answers took 10 s on average, and this one has been going for 4
     assert caught.value.data == {"retry_after": 6.0}
+    with pytest.raises(Busy, match=r"^One question waits for an answer already\. Try again in about 6 seconds\.$"):
+        admit(Limits(waiting=1), True, standing(waiting=1))
+    with pytest.raises(Busy, match=r"^Another question is being answered already\. Try again in about 6 seconds\.$"):
+        admit(Limits(waiting=0), True, standing())
 
 
 @pytest.mark.parametrize(
@@ -408,4 +412,28 @@ def test_the_command_line_stands_in_the_same_line_and_says_when_to_come_back(lin
         app.leave(turn.id)
     line_of_commands.model.replies.append(PAID_ANSWER)
     assert line_of_commands.json("ask", "Ilse Körvin", PAID)["answer"] == PAID_ANSWER
+    database.close()
+
+
+def test_a_command_that_lost_its_place_in_line_says_so_and_fails(line_of_commands: CommandLine) -> None:
+    person = line_of_commands.load().person.id
+    database = Database(line_of_commands.wiring.settings.database_url)
+    app = Line(database.queue, Limits())
+    first = Turn(new_id(), database.start(person).id, None, new_id(), Question(WHO, WHO), "running", now())
+    app.enter(first, visitor(), True)
+    thread = database.start(person).id
+
+    def lose() -> None:
+        deadline = time.monotonic() + 30
+        while not (turns := database.turns(thread)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        database.finish(replace(turns[0], state="interrupted", error=tickets.INTERRUPTED))
+
+    losing = threading.Thread(target=lose)
+    losing.start()
+    told = line_of_commands.json("ask", "Ilse Körvin", PAID, "--thread", thread, code=1)
+    losing.join()
+    assert told["error"] == tickets.INTERRUPTED
+    database.finish(first)
+    app.leave(first.id)
     database.close()

@@ -103,7 +103,7 @@ def answer(
         write("\n")
     if turn is None:  # pragma: no cover - ask's promise
         raise TypeError("The interview ended without a turn.")
-    if turn.state == "failed":
+    if turn.state in {"failed", "interrupted"}:
         raise session.CommandError(turn.error, thread=turn.thread, turn=turn.id)
     return Told(turn, time.monotonic() - began, first)
 

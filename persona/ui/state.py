@@ -53,7 +53,7 @@ class Engine:
         self._health: Health | None = None
         self._checked = float("-inf")
         self._checking = threading.Lock()
-        self.library, self._history = wiring.library, wiring.history
+        self.library, self._history, self._line = wiring.library, wiring.history, wiring.line
         self.jobs = Jobs()
         self._warming = False
         self._ready_to_greet = threading.Event()
@@ -94,6 +94,11 @@ class Engine:
     def answers(self, turn: str) -> bool:
         """Whether this process is answering it."""
         return self._runner is not None and turn in self._runner.running()
+
+    def end_the_dead(self) -> None:
+        """Mark as interrupted what another process was answering, on this machine or elsewhere, and never will."""
+        self._history.abandon()
+        self._line.beat()
 
     def health(self) -> Health | None:
         """What answers and what would be better, as last heard; None until it is known.
@@ -179,7 +184,8 @@ class Engine:
         if not self.library.people():
             self._start_samples()
         threading.Thread(target=self._warm, name="warm", daemon=True).start()
-        threading.Thread(target=self._note_presence, name="presence", daemon=True).start()
+        if self.settings.public:  # elsewhere nobody loses a place by leaving
+            threading.Thread(target=self._note_presence, name="presence", daemon=True).start()
 
     def _note_presence(self) -> None:
         """Who has a page open here waits for their answers, whichever process answers them."""

@@ -87,7 +87,8 @@ def _watch(engine: Engine, id_: str) -> None:
     st.html(bubbles.progress(turn, waited))
     if waited > _SLOW and not turn.partial and IN_LINE not in turn.step:
         st.caption("The first answer after a pause takes longer, as the model and the page are being loaded.")
-    st.button("Stop", icon=":material/stop_circle:", key=f"stop-{id_}", on_click=engine.stop, args=(id_,))
+    if engine.answers(id_):  # what another process answers can be stopped there alone
+        st.button("Stop", icon=":material/stop_circle:", key=f"stop-{id_}", on_click=engine.stop, args=(id_,))
 
 
 def _notice_the_dead(engine: Engine, turn: str) -> None:
@@ -95,7 +96,7 @@ def _notice_the_dead(engine: Engine, turn: str) -> None:
     looked = st.session_state.get("looked", 0.0)
     if not engine.answers(turn) and time.monotonic() - looked > _LOST:
         st.session_state["looked"] = time.monotonic()
-        engine.history.abandon()
+        engine.end_the_dead()
 
 
 # --- what can be done with one that is over ---
