@@ -33,6 +33,11 @@ ANSWER = "My brother Lukas taught me to whistle in thirds."
 OTHER = "It was Lukas, my brother, who was three years older."
 REEDS = "Who tuned the reeds?"
 GRETA = "My apprentice Greta Senn tuned the reeds."
+FOCUSED = """() => {
+    let at = document.activeElement;
+    while (at && at.shadowRoot && at.shadowRoot.activeElement) at = at.shadowRoot.activeElement;
+    return at ? (at.getAttribute("aria-label") || at.textContent).trim() : "";
+}"""  # the name of what has the focus
 
 
 @pytest.fixture(scope="module")
@@ -332,6 +337,19 @@ def test_what_a_model_writes_is_text_and_no_picture_is_fetched(page: Page, model
     assert page.locator(".katex, .stChatMessage img:not([data-testid]), .said b").count() == 0
 
 
+def test_what_is_said_in_arabic_is_set_from_right_to_left(page: Page) -> None:
+    ask(page, "من أنت.")
+    bubble = page.locator(".said").filter(has_text="من أنت")
+    expect(bubble).to_be_visible()
+    left = """(node, at) => {
+        const range = document.createRange();
+        range.setStart(node.firstChild, at);
+        range.setEnd(node.firstChild, at + 1);
+        return range.getBoundingClientRect().left;
+    }"""
+    assert bubble.evaluate(left, 6) < bubble.evaluate(left, 0), "the full stop is at the left end"
+
+
 def test_the_keyboard_alone_asks_opens_a_source_and_edits(page: Page, model: OpenAIStyleServer) -> None:
     model.replies += [ANSWER, GRETA]
     page.get_by_test_id("stChatInputTextArea").focus()
@@ -350,19 +368,18 @@ def test_the_keyboard_alone_asks_opens_a_source_and_edits(page: Page, model: Ope
     page.keyboard.press("Control+Enter")
     answered(page, GRETA)
     assert said(page) == [REEDS, GRETA]
+    tab_to(page, "A good answer")
+    page.keyboard.press("Enter")
+    expect(tool(page, "A good answer")).to_have_attribute("aria-pressed", "true")
+    assert page.evaluate(FOCUSED) == "A good answer", "the next key goes on from there"
 
 
 def tab_to(page: Page, name: str) -> None:
     """Press Shift+Tab from the end of the page until what has that name has the focus."""
     page.get_by_test_id("stChatInputTextArea").focus()
-    named = """() => {
-        let at = document.activeElement;
-        while (at && at.shadowRoot && at.shadowRoot.activeElement) at = at.shadowRoot.activeElement;
-        return at ? at.getAttribute("aria-label") || at.textContent : "";
-    }"""
     for _ in range(40):
         page.keyboard.press("Shift+Tab")
-        if page.evaluate(named).strip() == name:
+        if page.evaluate(FOCUSED) == name:
             return
     raise AssertionError(f"{name} cannot be reached by the keyboard")
 

@@ -18,6 +18,7 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")  # all of ASCII's; Markdown lets
 # between colons emoji, icons or a logo, and arrows and the like one sign.
 _REPLACED_LATER = re.compile(r"(?:(?<=:)(?=[\w+\-/])|(?<=@)|(?<=www)(?=\.)|(?<=[<>~-])(?=[=>-]))", re.IGNORECASE)
 _MARK = "background: rgba(240, 180, 40, .32); color: inherit; border-radius: .2em; padding: .05em .1em"
+_WHOLE = "white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext"
 _CELL = "text-align: left; vertical-align: top; padding: .3em .9em .3em 0; overflow-wrap: break-word"
 _RULE = "border-bottom: 1px solid rgba(128, 128, 128, .3)"
 _TABLE = "border-collapse: collapse; width: 100%; font-size: .875rem; margin-bottom: .75rem"
@@ -45,7 +46,7 @@ def marked(text: str, spans: Iterable[tuple[int, int]] = ()) -> str:
             parts.append(f'<mark style="{_MARK}">{html.escape(text[start:end])}</mark>')
             at = end
     parts.append(html.escape(text[at:]))
-    return f'<div style="white-space: pre-wrap; overflow-wrap: anywhere">{"".join(parts)}</div>'
+    return f'<div style="{_WHOLE}">{"".join(parts)}</div>'
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -24,6 +24,7 @@ function icon(name) {
 function button(name, label) {
   const made = document.createElement("button");
   made.type = "button";
+  made.dataset.name = name;
   made.title = label;
   made.setAttribute("aria-label", label);
   made.append(icon(name));
@@ -55,5 +56,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     shown.textContent = place;
     parts.splice(1, 0, shown);
   }
+  const focused = bar.querySelector(":focus")?.dataset.name;
   bar.replaceChildren(...parts);
+  if (focused) bar.querySelector(`[data-name="${focused}"]`)?.focus(); // who works by keyboard goes on from there
 }
