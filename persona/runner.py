@@ -32,7 +32,7 @@ class Runner:
         self._interview, self._history, self._who = interview, history, who
         self._stops: dict[str, threading.Event] = {}
         self._lock = threading.Lock()
-        self._abandoned = history.abandon()
+        history.abandon()
 
     def submit(self, question: str, thread: str, parent: str | None = None, request_id: str | None = None) -> str:
         """Store the question and answer it in the background; the turn's id. Raises InputError, Busy, StoreError."""

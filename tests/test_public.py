@@ -14,7 +14,7 @@ from persona.adapters.tickets import INTERRUPTED
 from persona.answering import Health
 from persona.errors import InputError, StoreError
 from persona.records import ModelCall, ModelStatus, Question, Rating, Trace, Turn, Visitor, new_id, now
-from persona.ui import guard, state, visitors
+from persona.ui import guard, state, threads, visitors
 from persona.ui.own import OwnThreads
 from persona.ui.state import PUBLIC, Engine
 from persona.ui.text import JOINER
@@ -118,6 +118,29 @@ def test_the_people_page_offers_interviews_alone(engine: Engine):
     assert PUBLIC in [caption.value for caption in at.caption]
 
 
+def test_visitors_are_not_told_to_do_what_only_the_keeper_can(
+    engine: Engine, oda: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_visitor(monkeypatch, "me")
+    monkeypatch.setattr(Engine, "embedder_name", "another-embedder")
+    thread = engine.history.start(oda.person).id
+
+    def told() -> str:
+        at = AppTest.from_file(APP, default_timeout=60).run()
+        kept = AppTest.from_string("from persona.ui import interview\ninterview.page()\n", default_timeout=60)
+        kept.query_params["thread"] = thread
+        with monkeypatch.context() as patch:
+            patch.setattr(engine.library, "people", list)
+            kept.run()
+        return "\n".join(shown([*at.warning, *kept.info]))
+
+    assert "Reload" not in told()
+    assert "load the page" not in told()
+    oda.wiring.settings = settings(oda.wiring.settings.home)
+    assert "press Reload before you ask" in told()
+    assert "load the page again to go on" in told()
+
+
 def test_too_many_questions_are_one_sentence_and_the_question_is_kept(
     engine: Engine, oda: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,18 +169,24 @@ def shown(elements: Sequence[Any]) -> list[str]:
 WHERE = "The model server at http://10.1.2.3:8000/v1 does not answer. Check that it runs, or see /srv/persona/log."
 
 
+MODEL_FILE = "/srv/models/llama-3.gguf"  # as llama-server names its model
+
+
 def test_why_an_answer_failed_is_for_the_keeper_and_visitors_are_told_no_address(
     engine: Engine, oda: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_visitor(monkeypatch, "me")
     thread = engine.history.start(oda.person).id
     turn = asked(engine.history, thread)
-    call = ModelCall("answer", "scripted", "", (), "", 0, 0, 0, 0.1, 1, error=WHERE)
-    oda.wiring.history.finish(replace(turn, state="failed", error=WHERE, trace=Trace(calls=(call,))))
+    call = ModelCall("answer", MODEL_FILE, "", (), "", 0, 0, 0, 0.1, 1, error=WHERE)
+    trace = Trace(calls=(call,), settings={"llm": "openai", "model": MODEL_FILE, "stages": "leader,nearest"})
+    oda.wiring.history.finish(replace(turn, state="failed", error=WHERE, trace=trace))
     history = engine.history
     (seen,) = history.turns(thread)
     assert [seen] == history.path(turn.id) == [history.turn(turn.id)]
     assert (seen.state, seen.error, seen.trace.calls[0].error) == ("failed", guard.TROUBLE, "failed")
+    assert seen.trace.calls[0].model == "llama-3.gguf"
+    assert seen.trace.settings == {"llm": "openai", "model": "llama-3.gguf", "stages": "leader,nearest"}
     assert oda.wiring.history.turn(turn.id).error == WHERE, "it is kept"
 
     other = asked(history, history.start(oda.person).id)
@@ -176,6 +205,17 @@ def test_why_an_answer_failed_is_for_the_keeper_and_visitors_are_told_no_address
     assert not at.exception
     assert guard.TROUBLE in shown(at.error)
     assert "10.1.2.3" not in read(str(at))
+
+
+def test_what_a_visitor_exports_does_not_say_where_the_keeper_s_files_lie(
+    engine: Engine, oda: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_visitor(monkeypatch, "me")
+    list(oda.wiring.ingest.load(page("Rasmus Holt", ODA, source="markdown", origin="/srv/persona/holt.md")))
+    (rasmus,) = (person for person in engine.library.people() if person.title == "Rasmus Holt")
+    interview = threads._interview(engine, engine.history.start(rasmus.id))
+    assert engine.library.build(rasmus.build).origin == "/srv/persona/holt.md"
+    assert "/srv" not in threads._as_text(interview)
 
 
 def test_a_store_in_trouble_is_told_without_its_address(

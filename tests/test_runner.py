@@ -137,8 +137,8 @@ def test_what_cannot_be_asked_is_an_error_at_once(ada, runner):
     assert runner.running() == []
 
 
-def test_turns_of_a_process_that_is_gone_are_marked_when_a_runner_starts(ada):
-    # a turn of this very process is not abandoned; one of a killed process is tested with the database
+def test_a_turn_of_this_very_process_is_not_taken_for_lost_when_a_runner_starts(ada):
+    # one of a killed process is tested with the database
     thread = ada.thread()
     turn = Turn(new_id(), thread, None, new_id(), Question("Who?", "Who?"), "running", now())
     ada.wiring.history.add(turn)

@@ -7,17 +7,21 @@ import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from html import unescape
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
+from persona.adapters import tables
 from persona.adapters.markdown import read_markdown
 from persona.adapters.minilm import MiniLM
-from persona.errors import ModelUnreachable, OtherWiki, PageError, WikiBusy
+from persona.adapters.tickets import INTERRUPTED
+from persona.errors import ModelUnreachable, OtherWiki, PageError, StoreError, WikiBusy
 from persona.jobs import UNEXPECTED
 from persona.records import ChatRequest, Choice, ModelStatus, Page, Question, Section, Suggestion, Turn, new_id, now
 from persona.settings import Settings
@@ -315,6 +319,19 @@ def test_reload_reads_the_page_again(engine: Engine, wiki: FakeWiki) -> None:
     assert "Wikipedia, revision 42" in said(at)
 
 
+def test_a_page_that_only_lost_text_is_not_said_to_be_as_it_was(engine: Engine, wiki: FakeWiki) -> None:
+    whole = page_of("Rasmus Holt")
+    wiki.pages["Rasmus Holt"] = replace(whole, sections=(*whole.sections, Section(("Death",), "Nobody saw him die.")))
+    engine.load("Rasmus Holt", "en")
+    at = settled(engine, people_page())
+    wiki.pages["Rasmus Holt"] = replace(whole, revision="42")
+    at = settled(engine, load(at, "Rasmus Holt"))
+
+    assert "**Rasmus Holt** is ready: 1 section in 1 passage." in said(at)
+    assert "No passage is new." in said(at)
+    assert "Nothing had changed" not in said(at)
+
+
 def test_delete_asks_first(engine: Engine, odile: str) -> None:
     at = click(people_page(), "Delete")
     assert "**Odile Maren** can then no longer be interviewed. The file itself stays." in said(at)
@@ -324,6 +341,25 @@ def test_delete_asks_first(engine: Engine, odile: str) -> None:
 
     assert engine.library.person(odile) is None
     assert "Nobody is loaded yet." in said(at)
+
+
+def test_a_deletion_that_fails_is_a_sentence(engine: Engine, odile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(_: str) -> None:
+        raise StoreError("The database is locked by another program: try again.")
+
+    at = click(people_page(), "Delete")
+    with monkeypatch.context() as patch:
+        patch.setattr(engine.library, "delete", locked)
+        at = at.button(key="delete-now").click().run()
+    assert not at.exception
+    assert engine.library.person(odile)
+    assert [error.value.replace("\\", "") for error in at.run().error] == [
+        "The database is locked by another program: try again."
+    ]
+    at = click(at.run(), "Delete").button(key="delete-now").click().run()
+
+    assert not at.error
+    assert engine.library.person(odile) is None
 
 
 def test_deleting_says_how_many_threads_stay(engine: Engine, odile: str) -> None:
@@ -502,6 +538,27 @@ def test_a_turn_whose_program_ended_says_so_with_what_came(engine: Engine, odile
     assert [error.value.replace("\\", "") for error in at.error] == ["The program ended: ask again."]
 
 
+def test_a_turn_that_another_machine_was_answering_is_noticed_to_be_dead_by_whoever_waits_for_it(
+    engine: Engine, odile: str
+) -> None:
+    """As in a container that was made anew: nobody there can tell whether the process of the old one runs."""
+    thread = engine.history.start(odile).id
+    asked = Turn(new_id(), thread, None, new_id(), Question(PIP, PIP), "running", now())
+    line, database = engine._wiring.line, engine._wiring.database
+    line.enter(asked, None, True)
+    line.leave(asked.id)
+    elsewhere = {"worker": "elsewhere:1:1"}
+    with database._writing() as connection:
+        connection.execute(update(tables.tickets).values(elsewhere | {"beat_at": now() - timedelta(minutes=2)}))
+        connection.execute(update(tables.turns).values(elsewhere))
+    at = interview_page(thread=thread)
+    assert "Stop" not in [button.label for button in at.button]
+    at = at.run()
+
+    assert [error.value.replace("\\", "") for error in at.error] == [INTERRUPTED]
+    assert "Try again" in [button.label for button in at.button]
+
+
 def test_the_trace_is_drawn_when_it_is_opened(engine: Engine, odile: str, model: ScriptedModel) -> None:
     model.replies.append(ANSWER)
     at = settled(engine, ask(interview_page(person=odile), PIP))
@@ -570,6 +627,41 @@ def test_what_is_asked_while_a_thread_answers_is_not_lost(engine: Engine, odile:
     assert asked[2].parent == asked[1].id
 
 
+def test_a_question_to_an_interview_that_was_deleted_elsewhere_is_not_lost(engine: Engine, odile: str) -> None:
+    at = settled(engine, ask(interview_page(person=odile), "Hello!"))
+    engine.history.remove(at.query_params["thread"])
+    at = ask(at, "Thank you!")
+    assert "That interview is not stored on this computer." in said(at)
+    assert in_the_box(at) == "Thank you!"
+    at = settled(engine, ask(at, "Thank you!"))
+
+    assert [turn.question.asked for turn in turns(engine, at)] == ["Thank you!"]
+
+
+def test_a_question_that_is_too_long_is_in_the_box_to_be_shortened(engine: Engine, odile: str) -> None:
+    long = "What was your jackdaw called? " * 100
+    at = ask(interview_page(person=odile), long)
+
+    assert "A question may have 2,000 characters; this one has 2,999. Shorten it." in said(at)
+    assert in_the_box(at) == long
+    assert not [thread for thread in engine.history.threads() if thread.title]
+
+
+def test_what_could_not_be_asked_of_one_person_keeps_nobody_from_asking_another(
+    engine: Engine, odile: str, wiki: FakeWiki
+) -> None:
+    wiki.pages["Rasmus Holt"] = page_of("Rasmus Holt")
+    engine.load("Rasmus Holt", "en")
+    at = ask(settled(engine, interview_page(person=odile)), "\u200b")
+    assert "Type a question first." in said(at)
+    other = next(one.id for one in engine.library.people() if one.id != odile)
+    at = at.selectbox[0].set_value(other).run()
+    assert "Type a question first." not in said(at)
+    at = settled(engine, ask(at, "Hello!"))
+
+    assert [turn.question.asked for turn in turns(engine, at)] == ["Hello!"]
+
+
 def in_the_box(at: AppTest) -> str | None:
     """What the page puts into the box where questions are typed."""
     proto = at.chat_input[0].proto
@@ -633,6 +725,28 @@ def test_a_thread_is_renamed_searched_deleted_and_brought_back(engine: Engine, o
     at = click(at, "Undo")
     assert at.query_params["thread"] == thread
     assert "Hello!" in texts(at)
+
+
+def test_an_answer_that_is_written_while_its_interview_is_deleted_is_stopped(
+    engine: Engine, odile: str, model: ScriptedModel
+) -> None:
+    go_on = Event()
+
+    def slowly(_: ChatRequest) -> str:
+        go_on.wait(60)
+        return ANSWER
+
+    model.replies.append(slowly)
+    at = ask(interview_page(person=odile), PIP)
+    until(lambda: model.requests, "the model was not asked")
+    thread = at.query_params["thread"]
+    at.session_state[f"more-{thread}"] = True
+    at = at.run().button(key=f"delete-{thread}").click().run()
+    until(lambda: not engine.runner.running(), "nobody waits for it, and still it is written")
+    go_on.set()
+    at = click(at, "Undo")
+
+    assert "Stopped before an answer had come." in said(at)
 
 
 def test_an_earlier_turn_can_be_gone_on_from_and_what_came_later_is_kept(engine: Engine, odile: str) -> None:

@@ -182,7 +182,7 @@ def _tell(page: Page, loaded: Loaded, seconds: float) -> None:
 
 def _embedded(loaded: Loaded) -> str:
     if not loaded.embedded:
-        return "Nothing has changed since it was loaded before, so nothing was embedded."
+        return "No chunk is new, so nothing was embedded."
     if loaded.reused:
         return f"{loaded.embedded} chunks were embedded; {loaded.reused} had not changed."
     return f"{loaded.embedded} chunks were embedded."

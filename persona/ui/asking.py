@@ -19,7 +19,7 @@ from persona.ui.state import Engine
 _HELD = "held"  # session_state: thread -> Held
 _REFUSED = "refused"  # session_state: thread -> why the latest question could not be asked
 _ONE_BY_ONE = "One answer at a time: ask this when the answer is there, or stop it first."
-_NEW = "new_thread"  # session_state: the id that the next new thread will have
+_NEW = "new_threads"  # session_state: person -> the id that the next new thread with them will have
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,16 @@ def box(thread: str) -> str:
     return f"ask-{thread}"
 
 
-def new_thread() -> str:
-    """The id of a thread that is not begun; the same until its first question is stored."""
-    id_: str = st.session_state.setdefault(_NEW, new_id())
+def new_thread(person: str) -> str:
+    """The id of a thread with them that is not begun; the same until its first question is stored."""
+    id_: str = st.session_state.setdefault(_NEW, {}).setdefault(person, new_id())
     return id_
+
+
+def put_back(lost: str, thread: str) -> None:
+    """What was asked in a thread that turned out to be gone is in the box of another one."""
+    if question := st.session_state.get(_HELD, {}).pop(lost, None):
+        st.session_state[box(thread)] = question.text
 
 
 def ask(engine: Engine, person: str, thread: str, turns: Sequence[Turn], path: Sequence[Turn]) -> bool:
@@ -74,8 +80,9 @@ def ask(engine: Engine, person: str, thread: str, turns: Sequence[Turn], path: S
         if replaced is None or question.text != replaced.question.asked:
             st.session_state[box(thread)] = question.text
         return False
-    if st.session_state.get(_NEW) == thread:
-        del st.session_state[_NEW]
+    begun = st.session_state.get(_NEW, {})
+    if begun.get(person) == thread:
+        del begun[person]
     return True
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import streamlit as st
 
 from persona.branches import after, newest_below, path_to
-from persona.interview import LONGEST_QUESTION
 from persona.records import Build, Person, Thread, Turn
 from persona.suggestions import suggestions
 from persona.talk import phrases
@@ -35,11 +34,14 @@ def page() -> None:
     st.html(_STYLE)
     engine = state.engine()
     people = engine.library.people()
-    thread = _thread(engine)
+    wanted = st.query_params.get("thread", "")
+    thread = _thread(engine, wanted)
     person = _person(people, thread)
     build = engine.library.build(person.build) if person else None
     if person and build:
-        id_ = thread.id if thread else asking.new_thread()
+        id_ = thread.id if thread else asking.new_thread(person.id)
+        if wanted != id_:
+            asking.put_back(wanted, id_)
         _interview(engine, person, build, id_)
         thread = engine.history.thread(id_)  # by now it may have begun, and then stands in the list
     elif thread:
@@ -52,9 +54,8 @@ def page() -> None:
     model_line(engine)
 
 
-def _thread(engine: Engine) -> Thread | None:
+def _thread(engine: Engine, wanted: str) -> Thread | None:
     """The thread that the address names."""
-    wanted = st.query_params.get("thread", "")
     found = engine.history.thread(wanted) if wanted else None
     if wanted and found is None:
         st.warning("That interview is not stored on this computer. You can begin a new one.")
@@ -90,9 +91,8 @@ def _interview(engine: Engine, person: Person, build: Build, thread: str) -> Non
         turns, path = _read(engine, thread)
     if why := asking.refused(thread):
         st.bottom.warning(plain(why), icon=":material/error:")
-    st.chat_input(
-        _placeholder(person), key=asking.box(thread), max_chars=LONGEST_QUESTION, on_submit=_typed, args=(thread,)
-    )
+    # without a limit of its own: the box would take nothing of a text that is too long, and not say why
+    st.chat_input(_placeholder(person), key=asking.box(thread), on_submit=_typed, args=(thread,))
     if path:
         st.query_params["thread"] = thread
     _draw(engine, person.title, portrait, turns, path)
@@ -162,7 +162,8 @@ def _kept(engine: Engine, thread: Thread) -> None:
     person = engine.library.known(thread.person)
     title = person.title if person else "Interview"
     st.title(plain(title), anchor=False)
-    st.info("This person is no longer loaded. What was said is kept; load the page again to go on.")
+    again = "" if engine.settings.public else "; load the page again to go on"
+    st.info(f"This person is no longer loaded. What was said is kept{again}.")
     st.page_link(pages.people(), label="People", icon=":material/group:")
     turns, path = _read(engine, thread.id)
     _draw(engine, title, avatar(None, title), turns, path, can_ask=False)

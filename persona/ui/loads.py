@@ -114,10 +114,10 @@ def _summary(loaded: Loaded, job: Job) -> str:
     build = loaded.build
     parts = f"{count(len(build.sections), 'section')} in {count(build.chunks, 'passage')}"
     left_out = f", {count(len(build.left_out), 'section')} left out" if build.left_out else ""
-    unchanged = " Nothing had changed." if not loaded.embedded else ""
+    known = " No passage is new." if not loaded.embedded else ""
     elsewhere = job.key.startswith("load ") and job.title.casefold() != build.title.casefold()
     asked = f" (you asked for {plain(job.title)})" if elsewhere else ""
-    return f"**{plain(build.title)}**{asked} is ready: {parts}{left_out}. It took {seconds(job.seconds)}.{unchanged}"
+    return f"**{plain(build.title)}**{asked} is ready: {parts}{left_out}. It took {seconds(job.seconds)}.{known}"
 
 
 def _choose(engine: Engine, job: Job, choice: Choice) -> bool:

@@ -6,8 +6,6 @@ while something is about to change: a server is started, a model comes.
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 import streamlit as st
 
 from persona.answering import Health, Offer, named
@@ -16,6 +14,7 @@ from persona.jobs import PREPARE, PULL, Job
 from persona.records import ModelStatus
 from persona.ui.guard import guarded
 from persona.ui.loads import cancel
+from persona.ui.own import model_name
 from persona.ui.state import FRESH, Engine
 from persona.ui.text import plain, seconds, sentence
 
@@ -153,7 +152,7 @@ def _answer_with(engine: Engine, kind: str, model: str) -> None:
 def _words(status: ModelStatus, public: bool = False) -> str:
     """Visitors of a public demo are not told where it is."""
     if public:
-        return f"**Answers:** {plain(PurePath(status.model).name or 'a language model')}."
+        return f"**Answers:** {plain(model_name(status.model) or 'a language model')}."
     if status.kind == "builtin":
         return f"**Answers:** {plain(named(status))}, on this computer. Nothing you ask leaves it."
     where = f" ({plain(status.address)})" if status.kind == "ollama" else ""

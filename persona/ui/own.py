@@ -1,16 +1,18 @@
 """A visitor's own threads: the history of a public demo, in which nobody finds what others asked.
 
-Why an answer failed may name addresses of the keeper's machines, and is kept from visitors. Knows no page.
+Why an answer failed may name addresses of the keeper's machines, and a model's name the folder that it lies in: both are
+kept from visitors. Knows no page.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import PurePath
 
 from persona.errors import InputError
 from persona.ports import History
-from persona.records import Rating, Thread, Turn
+from persona.records import Rating, Thread, Trace, Turn
 from persona.ui.guard import TROUBLE
 
 
@@ -117,6 +119,16 @@ class OwnThreads:
 
 def _discreet(turn: Turn) -> Turn:
     """Without the words of whoever failed; that a turn was interrupted is told in words of our own."""
-    calls = tuple(replace(call, error="failed") if call.error else call for call in turn.trace.calls)
     error = TROUBLE if turn.state == "failed" else turn.error
-    return replace(turn, error=error, trace=replace(turn.trace, calls=calls))
+    return replace(turn, error=error, trace=_discreet_trace(turn.trace))
+
+
+def _discreet_trace(trace: Trace) -> Trace:
+    calls = (replace(call, model=model_name(call.model), error=call.error and "failed") for call in trace.calls)
+    settings = {name: model_name(value) for name, value in trace.settings.items()}
+    return replace(trace, calls=tuple(calls), settings=settings)
+
+
+def model_name(model: str) -> str:
+    """What visitors are told of a model: some servers call it by the path of its file."""
+    return PurePath(model).name

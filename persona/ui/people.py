@@ -6,10 +6,11 @@ from collections import Counter
 
 import streamlit as st
 
+from persona.errors import PersonaError
 from persona.records import Build, Person
 from persona.ui import pages, state
 from persona.ui.about import facts
-from persona.ui.guard import guarded
+from persona.ui.guard import guarded, told
 from persona.ui.loads import follow, loads
 from persona.ui.model_line import model_line, offer
 from persona.ui.portraits import portrait
@@ -20,6 +21,7 @@ from persona.ui.text import count, plain, sentence
 _FACE = 72  # pixels
 _MANY = 24  # cards that are drawn unless the reader wants all
 _ALL = "all_cards"  # session_state
+_UNDELETED = "undeleted"  # session_state: why the latest deletion failed
 
 
 @guarded
@@ -38,6 +40,8 @@ def page() -> None:
         offer(engine)
         search(engine)
         loads(engine)
+    if why := st.session_state.get(_UNDELETED):
+        st.error(plain(why), icon=":material/error:")
     _cards(engine)
 
 
@@ -89,8 +93,8 @@ def _card(engine: Engine, person: Person, build: Build, threads: int) -> None:
         st.badge("Sample", icon=":material/menu_book:", color="green")
     st.text(sentence(build.description))
     st.caption(facts(person, build, threads))
-    if engine.embedder_name and build.embedder != engine.embedder_name:
-        st.warning("Indexed with another embedder than is set now: reload before you ask.")
+    if engine.embedder_name and build.embedder != engine.embedder_name and not engine.settings.public:
+        st.warning("Indexed with another embedder than is set now: press Reload before you ask.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Interview", type="primary", key=f"interview-{person.id}"):
             st.switch_page(pages.interview(), query_params={"person": person.id})
@@ -111,7 +115,16 @@ def _delete(engine: Engine, person: Person, threads: int) -> None:
     gone = f"**{plain(person.title)}** can then no longer be interviewed."
     st.markdown(" ".join(filter(None, (gone, kept, again))))
     with st.container(horizontal=True):
-        if st.button("Delete", type="primary", key="delete-now", on_click=engine.delete, args=(person,)):
+        if st.button("Delete", type="primary", key="delete-now", on_click=_forget, args=(engine, person)):
             st.rerun()
         if st.button("Keep", key="delete-not"):
             st.rerun()
+
+
+def _forget(engine: Engine, person: Person) -> None:
+    """What is drawn here would go with the dialog."""
+    st.session_state[_UNDELETED] = ""
+    try:
+        engine.delete(person)
+    except PersonaError as error:
+        st.session_state[_UNDELETED] = told(error)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import streamlit as st
 
 from persona.export import Interview, file_name, to_json, to_markdown
 from persona.records import Person, Thread
 from persona.ui.guard import guarded
+from persona.ui.own import model_name
 from persona.ui.state import Engine
 from persona.ui.text import plain
 
@@ -97,6 +99,8 @@ def _interview(engine: Engine, thread: Thread) -> Interview | None:
         return None
     history = engine.history
     build = engine.library.build(person.build)
+    if build and engine.settings.public:  # where files lie is the keeper's business
+        build = replace(build, origin="", embedder=model_name(build.embedder))
     return Interview(thread, person, build, history.turns(thread.id), history.ratings(thread.id))
 
 
@@ -119,6 +123,8 @@ def _as_text(interview: Interview) -> str:
 
 @guarded
 def _delete(engine: Engine, thread: Thread, is_open: bool) -> None:
+    for turn in engine.history.turns(thread.id):
+        engine.stop(turn.id)  # later nobody could, and the next question would have to wait for it
     engine.history.remove(thread.id)
     st.session_state[_DELETED] = thread
     if is_open:
