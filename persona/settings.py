@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 from urllib.parse import quote, urlsplit
 
 from platformdirs import user_data_path
@@ -23,8 +24,15 @@ _HERE = Path(__file__).parent
 _CHOSEN = "chosen.toml"  # in the data folder: the model that was chosen in the app
 
 
-def _home() -> Path:
-    return Path(os.environ.get("PERSONA_HOME") or user_data_path("persona", appauthor=False))
+def _home(*files: Mapping[str, Any]) -> Path:
+    """The data folder: the environment's, else that of the first file which names one, else the platform's."""
+    named = (str(file["home"]) for file in files if file.get("home"))
+    return _expanded(os.environ.get("PERSONA_HOME") or next(named, "") or user_data_path("persona", appauthor=False))
+
+
+def _expanded(path: str | Path) -> Path:
+    """`~` in a file means what it means in a shell."""
+    return Path(os.path.expanduser(path))
 
 
 def _prompts() -> Path:
@@ -41,7 +49,8 @@ class Settings(BaseSettings):
     home: Path = Field(default_factory=_home, description="The folder that holds all data.")
     llm: Literal["auto", "builtin", "ollama", "openai"] = Field(
         default="auto",
-        description="Who answers: auto takes Ollama where it answers and has the model, else the built-in model.",
+        description="Who answers: auto takes the OpenAI-style server or the GGUF file that is set, else Ollama where it "
+        "answers and has the model, else the built-in model.",
     )
     model: str = Field(
         default="", description="The chat model's name at its server, or for builtin the path of a GGUF file."
@@ -93,6 +102,11 @@ class Settings(BaseSettings):
         default=15, gt=0, description="The built-in model's process ends after so long without a call."
     )
 
+    @field_validator("home", "prompts")
+    @classmethod
+    def _expand(cls, value: Path) -> Path:
+        return _expanded(value)
+
     @field_validator("language")
     @classmethod
     def _is_language(cls, value: str) -> str:
@@ -118,18 +132,26 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """What is passed wins over the environment, that over what was chosen in the app, and that over the files."""
-        files = [_home() / _CHOSEN, Path("persona.toml"), _home() / "persona.toml"]
-        return init_settings, env_settings, *(_read(settings_cls, file) for file in files)
+        working = _read(settings_cls, Path("persona.toml"))
+        data = _read(settings_cls, _home(working()) / "persona.toml")
+        chosen = _read(settings_cls, _home(working(), data()) / _CHOSEN)
+        return init_settings, env_settings, chosen, working, data
 
     @property
     def ollama_address(self) -> str:
-        """Ollama's address with scheme and port, as its own client reads OLLAMA_HOST."""
+        """Ollama's address with scheme and port, as its own client reads OLLAMA_HOST. Raises InputError."""
         host = self.ollama_host or os.environ.get("OLLAMA_HOST") or "127.0.0.1"
+        try:
+            where = urlsplit(host if "://" in host else f"http://{host}")
+            port = where.port
+        except ValueError as error:
+            raise InputError(
+                f"{host!r} is no address of Ollama ({error}). Correct PERSONA_OLLAMA_HOST or OLLAMA_HOST."
+            ) from error
         if "://" in host:
             return host
-        where = urlsplit(f"http://{host}")
         name = where.hostname or "127.0.0.1"
-        return f"http://{f'[{name}]' if ':' in name else name}:{where.port or 11434}"
+        return f"http://{f'[{name}]' if ':' in name else name}:{port or 11434}{where.path.rstrip('/')}"
 
     @property
     def stage_names(self) -> tuple[StageName, ...]:
@@ -139,7 +161,9 @@ class Settings(BaseSettings):
     @property
     def chroma_location(self) -> str:
         """A folder, or an address that starts with http."""
-        return self.chroma or str(self.home / "chroma")
+        if self.chroma.startswith("http"):
+            return self.chroma
+        return str(_expanded(self.chroma) if self.chroma else self.home / "chroma")
 
     @property
     def database_url(self) -> str:
@@ -168,7 +192,8 @@ def keep_choice(home: Path, llm: str, model: str) -> str:
             file.unlink(missing_ok=True)
         elif not against:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"llm = {_toml(llm)}\nmodel = {_toml(model)}\n", "utf-8")
+            # a smaller model that a file sets to rewrite questions need not be at the server that was chosen
+            file.write_text(f'llm = {_toml(llm)}\nmodel = {_toml(model)}\nrewrite_model = ""\n', "utf-8")
     except OSError as error:
         raise StoreError(f"The choice cannot be kept in {file} ({error.strerror or error}).") from error
     return against

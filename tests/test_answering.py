@@ -148,11 +148,13 @@ def chosen() -> tuple[str, str]:
 
 
 def test_a_choice_is_read_at_the_next_start_before_the_files(home):
-    (home / "persona.toml").write_text('llm = "builtin"\n')
+    (home / "persona.toml").write_text('llm = "openai"\nrewrite_model = "small"\n')
     assert keep_choice(home, "ollama", 'a"\\ä') == ""
     assert chosen() == ("ollama", 'a"\\ä')
+    assert load_settings().rewrite_model == ""
     keep_choice(home, "auto", "")
-    assert chosen() == ("builtin", "")
+    assert chosen() == ("openai", "")
+    assert load_settings().rewrite_model == "small"
 
 
 @pytest.mark.parametrize("name", ["PERSONA_LLM", "PERSONA_MODEL"])

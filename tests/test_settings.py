@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from persona.errors import InputError
-from persona.settings import Settings, load_settings
+from persona.settings import Settings, keep_choice, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +90,35 @@ def test_files_are_read_and_the_nearer_one_wins_and_the_environment_over_both(no
     assert (settings.embedder, settings.model, settings.language) == ("of-home", "of-work", "es")
 
 
+def test_a_file_in_the_working_folder_names_the_data_folder(nothing_set, monkeypatch):
+    monkeypatch.delenv("PERSONA_HOME")
+    monkeypatch.setenv("HOME", str(nothing_set))
+    toml(nothing_set / "work", 'home = "~/home"\n')
+    toml(nothing_set / "home", 'language = "de"\n')
+    assert keep_choice(load_settings().home, "ollama", "llama3.2") == ""
+    settings = load_settings()
+    assert (settings.home, settings.language) == (nothing_set / "home", "de")
+    assert (settings.llm, settings.model) == ("ollama", "llama3.2")
+
+
+def test_a_file_in_the_usual_data_folder_names_another(nothing_set, monkeypatch):
+    monkeypatch.delenv("PERSONA_HOME")
+    monkeypatch.setattr("persona.settings.user_data_path", lambda *_, **__: nothing_set / "home")
+    toml(nothing_set / "home", f"home = {str(nothing_set / 'other')!r}\n")
+    keep_choice(load_settings().home, "builtin", "")
+    assert (load_settings().home, load_settings().llm) == (nothing_set / "other", "builtin")
+
+
+def test_a_tilde_is_the_home_folder_in_every_path(nothing_set, monkeypatch):
+    monkeypatch.setenv("HOME", str(nothing_set))
+    toml(nothing_set / "work", 'prompts = "~/my prompts"\nchroma = "~/vectors"\n')
+    monkeypatch.setenv("PERSONA_HOME", "~/höme")
+    settings = load_settings()
+    assert settings.home == nothing_set / "höme"
+    assert settings.prompts == nothing_set / "my prompts"
+    assert settings.chroma_location == str(nothing_set / "vectors")
+
+
 def test_what_is_passed_wins_over_all(monkeypatch):
     monkeypatch.setenv("PERSONA_MODEL", "of-env")
     assert Settings(model="passed").model == "passed"
@@ -139,6 +168,7 @@ def test_a_misspelt_name_in_a_file_is_told(nothing_set):
     [
         ("", "http://127.0.0.1:11434"), ("box", "http://box:11434"), ("box:1234", "http://box:1234"), ("http://box:1", "http://box:1"),
         ("https://box", "https://box"), ("0.0.0.0:5", "http://0.0.0.0:5"), ("[::1]", "http://[::1]:11434"), ("[::1]:9", "http://[::1]:9"),
+        ("box/ollama/", "http://box:11434/ollama"), (":5", "http://127.0.0.1:5"),
     ],
 )  # fmt: skip
 def test_ollama_s_address_is_read_as_its_own_client_reads_it(monkeypatch, host, address):
@@ -146,6 +176,13 @@ def test_ollama_s_address_is_read_as_its_own_client_reads_it(monkeypatch, host, 
     assert load_settings().ollama_address == address
     monkeypatch.setenv("PERSONA_OLLAMA_HOST", "http://mine:7")
     assert load_settings().ollama_address == "http://mine:7"
+
+
+@pytest.mark.parametrize("host", ["localhost:port", "http://box:99999", "[::1"])
+def test_what_is_no_address_of_ollama_is_said_in_a_sentence(monkeypatch, host):
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    with pytest.raises(InputError, match=r"is no address of Ollama.*OLLAMA_HOST"):
+        _ = load_settings().ollama_address
 
 
 def test_settings_cannot_be_changed_and_do_not_show_the_key():
