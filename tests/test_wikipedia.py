@@ -512,6 +512,36 @@ def test_no_network_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         Wikipedia().fetch("Someone", "en")
 
 
+def through(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+
+
+def test_a_wiki_elsewhere_is_asked_through_the_proxy_and_one_on_this_machine_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with wiki_answering(one_page(extract="Someone was here.")) as proxy, wiki_answering(status(500)) as ours:
+        through(proxy.api.removesuffix("/some/where/api.php"), monkeypatch)
+        assert page_of("http://wiki.test/w/api.php", "Someone").sections[0].text == "Someone was here."
+        assert proxy.paths[0].startswith("http://wiki.test/w/api.php?")
+        with pytest.raises(WikiBusy):
+            Wikipedia(ours.api).fetch("Someone", "en")
+    assert len(proxy.paths) == 1
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_proxy_that_is_of_no_use_is_named(monkeypatch: pytest.MonkeyPatch, alive: bool) -> None:
+    with wiki_answering(status(200)) as gone:
+        pass
+    with wiki_answering(status(200)) as proxy:  # it knows no CONNECT
+        through((proxy if alive else gone).api.removesuffix("/some/where/api.php"), monkeypatch)
+        monkeypatch.setenv("HTTPS_PROXY", (proxy if alive else gone).api.removesuffix("/some/where/api.php"))
+        with pytest.raises(WikiUnreachable, match=r"through the proxy.*HTTPS_PROXY"):
+            Wikipedia("https://wiki.test/w/api.php").fetch("Someone", "en")
+
+
 def test_after_trouble_the_same_source_works_again() -> None:
     answers = [status(429, {"Retry-After": "3600"}), hangs_up, status(200, body=b"{"), one_page(extract="Here again.")]
     with wiki_answering(*answers) as server:

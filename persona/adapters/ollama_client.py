@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from persona.adapters.proxies import LOOPBACK
 from persona.errors import ContextExceeded, EmbedderError, ModelError, ModelGarbled, ModelMissing, ModelUnreachable
 from persona.importing import IMPORTS
 
@@ -23,7 +24,6 @@ CONNECT_SECONDS = 5.0
 REPLY_SECONDS = 600.0  # between two pieces; a cold load from a slow disk counts as one
 LOOK_SECONDS = 10.0  # for questions that load nothing
 
-_LOOPBACK = ("127.0.0.1", "localhost", "::1", "0.0.0.0")  # noqa: S104 (nothing is bound)
 _TOO_LONG = re.compile(r"context.*exceed|exceed.*context|input is too (long|large)", re.IGNORECASE)
 
 
@@ -44,7 +44,7 @@ class Server:
             import ollama
 
         # a proxy for the internet must not get in the way of this machine
-        proxies = urlsplit(self.host).hostname not in _LOOPBACK
+        proxies = urlsplit(self.host).hostname not in LOOPBACK
         timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
         return ollama.Client(self.host, timeout=timeout, trust_env=proxies)
 

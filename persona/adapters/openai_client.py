@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
+from persona.adapters.proxies import proxy_for
 from persona.errors import ContextExceeded, ModelError, ModelGarbled, ModelMissing, ModelUnreachable
 from persona.importing import IMPORTS
 
@@ -25,7 +25,6 @@ CONNECT_SECONDS = 5.0
 REPLY_SECONDS = 600.0  # between two pieces; a cold load counts as one
 LOOK_SECONDS = 10.0  # for questions that load nothing
 
-_LOOPBACK = ("127.0.0.1", "localhost", "::1", "0.0.0.0")  # noqa: S104 (nothing is bound)
 _TOO_LONG = re.compile(r"context.*(exceed|length|size)|exceed.*context|too (long|large)", re.IGNORECASE | re.DOTALL)
 _LOADING = re.compile(r"loading", re.IGNORECASE)
 
@@ -71,13 +70,11 @@ class Server:
 
     @cached_property
     def _pool(self) -> httpx.HTTPTransport:
-        """Connections kept open from call to call, shared by threads. No proxy stands between us and this machine."""
+        """Connections kept open from call to call, shared by threads."""
         with IMPORTS:
             import httpx
 
-        where = urlsplit(self.base())
-        direct = where.hostname in _LOOPBACK or proxy_bypass(where.netloc)
-        return httpx.HTTPTransport(proxy=None if direct else getproxies().get(where.scheme))
+        return httpx.HTTPTransport(proxy=proxy_for(self.base()))
 
     def patience(self, seconds: float = REPLY_SECONDS) -> httpx.Timeout:
         """Seconds to wait for the next piece; connecting is quicker."""

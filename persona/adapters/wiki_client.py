@@ -18,6 +18,7 @@ import httpx
 import wikipediaapi
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from persona.adapters.proxies import proxy_for
 from persona.calls import logged
 from persona.errors import InputError, PageError, WikiBusy, WikiGarbled, WikiUnreachable
 
@@ -214,6 +215,11 @@ class WikiClient:
         reason = str(cause or "").lower()
         if isinstance(cause, httpx.DecodingError):
             return self._garbled(_TOO_LARGE if _TOO_LARGE.lower() in reason else "cannot be decoded")
+        if isinstance(cause, httpx.ProxyError) or (proxy_for(self._address) and "refused" in reason):
+            return WikiUnreachable(
+                f"The wiki at {self._address} could not be reached through the proxy ({cause}). Correct HTTPS_PROXY or "
+                "HTTP_PROXY, or name the wiki's host in NO_PROXY."
+            )
         if not isinstance(cause, httpx.ConnectError):
             return WikiUnreachable(f"The wiki at {self._address} broke the connection off. Try again.")
         if "refused" in reason:
@@ -246,9 +252,9 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def direct() -> httpx.HTTPTransport:
-    """A way to the wiki's hosts that tries a connection once more."""
-    return httpx.HTTPTransport(verify=_certificates(), retries=1)
+def way_to(address: str) -> httpx.HTTPTransport:
+    """To one of the wiki's hosts, through a proxy where there is one; a connection is tried once more."""
+    return httpx.HTTPTransport(verify=_certificates(), retries=1, proxy=proxy_for(address))
 
 
 class _Bounded(httpx.SyncByteStream):
@@ -274,7 +280,7 @@ class _Transport(httpx.BaseTransport):
 
     def __init__(self, address: str) -> None:
         self._address = httpx.URL(address)
-        self._inner = direct()
+        self._inner = way_to(address)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.url = self._address.copy_with(query=request.url.query)

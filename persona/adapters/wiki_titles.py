@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from persona.adapters.wiki_client import USER_AGENT, Entry, Query, WikiClient, direct
+from persona.adapters.wiki_client import USER_AGENT, Entry, Query, WikiClient, way_to
 from persona.calls import logged
 from persona.errors import PageError, WikiGarbled, WikiUnreachable
 from persona.records import Suggestion
@@ -61,7 +61,7 @@ def read_picture(address: str, api: str, timeout: float) -> bytes:
     with logged("wiki", "picture", address=address):
         try:
             with (
-                httpx.Client(transport=direct(), timeout=timeout, headers={"User-Agent": USER_AGENT}) as client,
+                httpx.Client(transport=way_to(address), timeout=timeout, headers={"User-Agent": USER_AGENT}) as client,
                 client.stream("GET", address) as reply,
             ):
                 if reply.status_code != 200 or not reply.headers.get("content-type", "").startswith("image/"):
