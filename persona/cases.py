@@ -74,7 +74,7 @@ def read_cases(paths: Iterable[Path]) -> list[Case]:
     cases: list[Case] = []
     for path in paths:
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold what else ends a line of text
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"The cases {path} cannot be read ({error}).") from error
         for number, line in enumerate(lines, 1):

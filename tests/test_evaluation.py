@@ -400,6 +400,13 @@ def test_cases_are_read_with_a_section_or_several(tmp_path):
     assert (one.section, two.section, one.answerable) == (("S",), ("S", "T"), True)
 
 
+def test_a_text_may_hold_what_ends_a_line_elsewhere_and_the_file_may_be_of_windows(tmp_path):
+    path = tmp_path / "cases.jsonl"
+    odd = "Who\u2028are\u0085you?"
+    path.write_bytes(f'\ufeff{{"id": "1", "page": "A", "question": "{odd}"}}\r\n'.encode())
+    assert [case.question for case in read_cases([path])] == [odd]
+
+
 def test_history_is_paired_whatever_is_missing():
     history = (("persona", "Hello."), ("user", "Who?"), ("user", "Where?"), ("persona", "Here."))
     assert Case("1", "A", "Q?", history=history).exchanges == (("", "Hello."), ("Who?", ""), ("Where?", "Here."))
