@@ -109,6 +109,12 @@ def test_status_says_what_is_not_installed_and_touches_nothing(tmp_path: Path) -
     assert not home.exists()
 
 
+def test_status_in_a_folder_that_takes_no_lock_says_that_nothing_runs(tmp_path: Path) -> None:
+    (tmp_path / "builtin.alive.lock").mkdir()
+    status = BuiltinServer(tmp_path, "", _WINDOW, 1, source=_NOT_INSTALLED).status()
+    assert status.details["running"] is False
+
+
 def test_without_the_runner_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)  # as Python itself marks what cannot be imported
     server = BuiltinServer(tmp_path, "", _WINDOW, 1)

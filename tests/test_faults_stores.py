@@ -279,10 +279,16 @@ def test_a_read_only_database_shows_everything_and_says_why_nothing_can_be_asked
 
     cramped.wiring.database.close()  # a disk with a file open for writing cannot be made read-only
     remount("ro")
+    start = Wiring(cramped.wiring.settings)
     try:
+        assert [person.title for person in start.library.people()] == ["Ada Marsh"]
+        assert start.history.turns(cramped.thread) == before
+        with pytest.raises(StoreError, match=r"may only be read.*PERSONA_DATABASE"):
+            start.history.start(cramped.person)
         with pytest.raises(StoreError, match="PERSONA_DATABASE"):
             cramped.submit()
     finally:
+        start.database.close()
         cramped.wiring.database.close()
         remount("rw")
     assert_answered(cramped, server, before)

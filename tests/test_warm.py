@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from itertools import takewhile
+from urllib.parse import quote
 
 import pytest
 
 from persona.adapters.minilm import MiniLM
 from persona.answering import Health
-from persona.errors import ModelUnreachable
+from persona.errors import ModelUnreachable, StoreError
 from persona.records import ModelStatus
 from persona.settings import Settings
 from persona.ui import state
@@ -142,6 +143,16 @@ def test_no_model_is_warmed_for_strangers_or_where_a_call_may_cost_money(
     engine.warm()
     greeted(engine)
     assert not model.requests
+
+
+def test_a_database_that_can_only_be_read_is_shown(make: Make, place: Place):
+    file = place.folder / "persona.db"
+    engine = make("openai", database=f"sqlite:///file:{quote(str(file))}?mode=ro&uri=true")
+    engine.warm()
+    assert [person.title for person in engine.library.people()] == ["Ada Marsh"]
+    with pytest.raises(StoreError, match="may only be read"):
+        engine.history.start(engine.library.people()[0].id)
+    greeted(engine)
 
 
 def test_a_model_that_cannot_be_warmed_is_no_error_of_the_page(make: Make, model: ScriptedModel):

@@ -164,6 +164,8 @@ class BuiltinServer:
                 self._places.record.unlink()
         except Timeout:
             return True
+        except OSError:  # no lock of ours can be in a folder that cannot be written to
+            return False
         return False
 
     def _spawn(self) -> subprocess.Popen[bytes]:

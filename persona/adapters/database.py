@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, Select, delete, exists, false, func, insert, select, update
 
 from persona.adapters.backup import Contents, restore, save
 from persona.adapters.connections import Connections
@@ -37,8 +37,8 @@ class Database(DatabaseHistory):
 
     def check(self) -> None:
         """Whether it can be written to now. Raises StoreError."""
-        with self._writing():
-            pass
+        with self._writing() as connection:  # to begin is not enough where SQLite may only read
+            connection.execute(update(people).where(false()).values(build=None))
 
     def close(self) -> None:
         """Let go of the database."""

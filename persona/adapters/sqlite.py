@@ -5,6 +5,7 @@ Knows nothing of tables.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
@@ -36,11 +38,14 @@ def remedy(error: BaseException | None) -> str:
 
 
 def open_sqlite(url: URL) -> Engine:
-    """An engine for a file or for memory; makes the folder of the file. Raises OSError and sqlite3.Error."""
+    """An engine for a file or for memory; makes the folder of the file. Raises OSError and sqlite3.Error.
+
+    A file in a folder that can only be read is opened to be read.
+    """
     if not _in_memory(url) and not (url.database or "").startswith("file:"):
         file = Path(url.database or "").expanduser().absolute()
         file.parent.mkdir(parents=True, exist_ok=True)
-        url = url.set(database=str(file))
+        url = _as_it_stands(url, file) if _is_still(file) else url.set(database=str(file))
     engine = create_engine(url, **_pool(url), connect_args=_arguments(url))
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
@@ -49,6 +54,17 @@ def open_sqlite(url: URL) -> Engine:
 
 def _in_memory(url: URL) -> bool:
     return url.database in (None, "", ":memory:") or url.query.get("mode") == "memory"
+
+
+def _is_still(file: Path) -> bool:
+    """Whether nobody writes to it and we cannot: SQLite would want to make a file beside it even to read."""
+    log = file.with_name(f"{file.name}-wal")
+    return file.is_file() and not os.access(file.parent, os.W_OK) and not (log.is_file() and log.stat().st_size)
+
+
+def _as_it_stands(url: URL, file: Path) -> URL:
+    query = {**url.query, "mode": "ro", "immutable": "1", "uri": "true"}
+    return url.set(database=f"file:{quote(str(file))}", query=query)
 
 
 def _pool(url: URL) -> dict[str, Any]:

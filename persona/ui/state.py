@@ -15,7 +15,7 @@ from importlib import import_module
 import streamlit as st
 
 from persona.answering import Health
-from persona.errors import InputError, PersonaError
+from persona.errors import InputError, PersonaError, StoreError
 from persona.importing import IMPORTS
 from persona.jobs import PREPARE, PULL, Job, Jobs
 from persona.loading import Loader
@@ -179,8 +179,11 @@ class Engine:
     def warm(self) -> None:
         """Make what is slow to make, in the background; the samples too where nobody is there to interview."""
         self._warming = True
-        self._history.abandon()
-        self._history.purge(_UNDONE)
+        try:
+            self._history.abandon()
+            self._history.purge(_UNDONE)
+        except StoreError as error:  # what can only be read can be shown
+            _log.warning("what is old is left as it is: %s", error)
         if not self.library.people():
             self._start_samples()
         threading.Thread(target=self._warm, name="warm", daemon=True).start()
