@@ -23,7 +23,8 @@ install: $(INSTALLED)
 $(INSTALLED): pyproject.toml $(LOCKS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "persona needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' || { echo "This Python makes no virtual environments; on Debian install python3-venv."; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+# an environment without pip was broken off while it was made
+	$(PIP) --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install --quiet --require-hashes $(addprefix -r ,$(LOCKS))
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
