@@ -93,7 +93,7 @@ def instead(there: Sequence[ModelStatus], window: int) -> str:
 
 def health(answers: ModelStatus, ollama: ModelStatus, there: Sequence[ModelStatus], window: int) -> Health:
     """`ollama` is its word on the model that is wanted of it, `there` are all that could answer."""
-    others = [one for one in there if (one.kind, one.model) != (answers.kind, answers.model)]
+    others = [one for one in there if (one.kind, one.model) != (answers.kind, answers.model) and not _is_cloud(one)]
     if not answers.ready:
         offer: Offer | None = _way_out(answers, others)
     elif answers.kind == "builtin":
@@ -162,7 +162,13 @@ def _lighter(found: Fit, others: Sequence[ModelStatus]) -> Offer | None:
 
 
 def _on_ollama(there: Sequence[ModelStatus]) -> list[ModelStatus]:
-    return [one for one in there if one.kind == "ollama" and one.details.get("weights_bytes")]
+    ollama = (one for one in there if one.kind == "ollama" and not _is_cloud(one))
+    return [one for one in ollama if one.details.get("weights_bytes")]
+
+
+def _is_cloud(status: ModelStatus) -> bool:
+    """Whether Ollama only passes on to its maker's servers: that can be chosen, but is never offered."""
+    return status.kind == "ollama" and status.model.endswith((":cloud", "-cloud"))
 
 
 def _ended(text: str) -> str:

@@ -123,6 +123,15 @@ def test_without_a_built_in_model_whatever_ollama_has_may_answer() -> None:
     assert offer.words == "It is not installed. Install it. Or let llama3.2 on Ollama answer."
 
 
+def test_what_would_leave_this_machine_is_never_offered() -> None:
+    cloud = on_ollama("gpt-oss:120b-cloud", 384 / GIB)
+    assert instead([cloud], 8192) == "qwen3:4b"
+    offer = health(DOWN, DOWN, [cloud, BUILTIN], 8192).offer
+    assert offer
+    assert (offer.kind, offer.action) == ("builtin", "choose")
+    assert cloud in health(DOWN, DOWN, [cloud, BUILTIN], 8192).there
+
+
 def test_each_kind_of_server_is_named_in_words() -> None:
     assert named(BUILTIN) == "the built-in model (tiny)"
     assert named(QWEN) == "qwen3:8b on Ollama"
