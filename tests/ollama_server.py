@@ -274,7 +274,7 @@ def _kept(messages: list[dict[str, str]], num_ctx: int) -> list[dict[str, str]]:
 
 
 def _listed(model: Installed) -> dict[str, Any]:
-    digest = f"{zlib.crc32(model.name.encode()):064x}"
+    digest = f"{zlib.crc32(repr(model).encode()):064x}"  # of all that it is
     named = {"name": model.name, "model": model.name, "digest": digest}
     return {**named, "modified_at": _now(), "size": model.size, "details": model.details}
 

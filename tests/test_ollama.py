@@ -183,6 +183,26 @@ def test_another_size_of_the_same_model_is_another_model(ollama_server: OllamaSe
     assert status.remedy == "Run `ollama pull qwen3:4b`."
 
 
+def test_all_that_are_there_are_looked_at_in_few_requests(ollama_server: OllamaServer) -> None:
+    model = OllamaModel(ollama_server.address, "qwen3:8b", 8192)
+    for _ in range(2):
+        assert [one.model for one in model.there()] == ["llama3.2", "qwen3:8b"]
+    asked = [request.path for request in ollama_server.received]
+    assert asked.count("/api/tags") == asked.count("/api/ps") == 2
+    assert asked.count("/api/show") <= len(ollama_server.models)  # some were shown to another test
+    assert model.there()[1] == model.status()
+
+
+def test_one_that_is_damaged_hides_no_other() -> None:
+    damaged = Installed("damaged:1b", 1, ("completion",), {"general.architecture": "never shown"})
+    with OllamaServer(models=[damaged, QWEN3]) as server:
+        show = server.routes["POST /api/show"]
+        server.routes["POST /api/show"] = lambda exchange: (
+            exchange.json(500, {"error": "invalid manifest"}) if "damaged" in exchange.body["model"] else show(exchange)
+        )
+        assert [one.model for one in OllamaModel(server.address, "qwen3:8b", 8192).there()] == ["qwen3:8b"]
+
+
 def test_an_address_that_is_none_is_a_clear_error() -> None:
     status = OllamaModel("http://127.0.0.1:1", "qwen3:8b", 8192).status()
     assert not status.ready

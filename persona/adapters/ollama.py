@@ -81,6 +81,10 @@ class OllamaModel:
             return self._status(str(error), f"Run `ollama pull {self.name}`.", {"missing": True})
         except ModelError as error:
             return self._status(problem=str(error), remedy="Run `ollama serve`, or set PERSONA_LLM=builtin.")
+        return self._seen(details)
+
+    def _seen(self, details: Mapping[str, Any]) -> ModelStatus:
+        """What follows from what the server knows of it."""
         if "completion" not in (details["capabilities"] or ["completion"]):
             return self._status(f"{self.name} cannot chat.", "Set PERSONA_MODEL to a chat model.", details)
         if details["partly_on_cpu"]:
@@ -92,12 +96,13 @@ class OllamaModel:
     def there(self) -> list[ModelStatus]:
         """The chat models that its server has, this one or others; none where it does not answer."""
         try:
-            with self._server.translated(self.name):
-                names = self._server.names()
+            with logged("ollama", "look at all", address=self._server.host), self._server.translated(self.name):
+                found = self._server.look_at_all(self.context_window)
         except ModelError:
             return []
-        others = (OllamaModel(self._server.host, name, self.context_window).status() for name in names)
-        return [status for status in others if status.ready]
+        models = {name: OllamaModel(self._server.host, name, self.context_window) for name in found}
+        statuses = [model._seen(found[name]) for name, model in models.items()]
+        return [status for status in statuses if status.ready]
 
     def pull(self) -> Iterator[PullProgress]:
         """Download the model. Closing the iterator ends the download; Ollama goes on from there the next time."""

@@ -7,8 +7,8 @@ is imported or contacted before the first call.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -24,6 +24,7 @@ CONNECT_SECONDS = 5.0
 REPLY_SECONDS = 600.0  # between two pieces; a cold load from a slow disk counts as one
 LOOK_SECONDS = 10.0  # for questions that load nothing
 
+_known: dict[str, ollama.ShowResponse] = {}  # by digest
 _TOO_LONG = re.compile(r"context.*exceed|exceed.*context|input is too (long|large)", re.IGNORECASE)
 
 
@@ -55,27 +56,21 @@ class Server:
             here = next((m for m in client.list().models if same_model(m.model, model)), None)
             if here is None:
                 raise ModelMissing(self._missing(model))
-            shown = client.show(model)
-            running = next((m for m in client.ps().models if same_model(m.model, model)), None)
-        size, in_video = (int(running.size or 0), int(running.size_vram or 0)) if running else (0, 0)
-        weights, cache = int(here.size or 0), cache_bytes(shown.modelinfo or {}, context_window)
-        return {
-            "capabilities": list(shown.capabilities or []),
-            "weights_bytes": weights,
-            "cache_bytes": cache,
-            "needed_bytes": weights + cache,
-            "loaded": running is not None,
-            "loaded_bytes": size,
-            "loaded_video_bytes": in_video,
-            "loaded_context": running.context_length if running else None,
-            "partly_on_cpu": 0 < in_video < size,
-        }
+            return _facts(here, _shown(client, here), client.ps().models, context_window)
 
-    def names(self) -> list[str]:
-        """The models that the server has, of any kind, by name; without ":latest", as people type them."""
+    def look_at_all(self, context_window: int) -> dict[str, dict[str, Any]]:
+        """The same of all models that the server has, of any kind; names without ":latest", as people type them."""
+        with IMPORTS:
+            import ollama
+
+        found: dict[str, dict[str, Any]] = {}
         client = self._client(LOOK_SECONDS)
         with closing(client):
-            return sorted((model.model or "").removesuffix(":latest") for model in client.list().models)
+            here, running = client.list().models, client.ps().models
+            for model in here:
+                with suppress(ollama.ResponseError):  # one that is damaged, or has just been deleted
+                    found[_name(model)] = _facts(model, _shown(client, model), running, context_window)
+        return dict(sorted(found.items()))
 
     @contextmanager
     def embedding(self, model: str) -> Iterator[None]:
@@ -133,6 +128,41 @@ class Server:
         else:
             remedy = "Ask again, or look at Ollama's log."
         return ModelError(f"Ollama could not answer with {model}: {reason}. {remedy}")
+
+
+def _name(model: ollama.ListResponse.Model) -> str:
+    return (model.model or "").removesuffix(":latest")
+
+
+def _shown(client: ollama.Client, model: ollama.ListResponse.Model) -> ollama.ShowResponse:
+    """Asked for once: for each the server reads a whole file, and a digest names what never changes."""
+    if not model.digest:
+        return client.show(model.model or "")
+    if model.digest not in _known:
+        _known[model.digest] = client.show(model.model or "")
+    return _known[model.digest]
+
+
+def _facts(
+    here: ollama.ListResponse.Model,
+    shown: ollama.ShowResponse,
+    running: Sequence[ollama.ProcessResponse.Model],
+    context_window: int,
+) -> dict[str, Any]:
+    loaded = next((m for m in running if same_model(m.model, here.model or "")), None)
+    size, in_video = (int(loaded.size or 0), int(loaded.size_vram or 0)) if loaded else (0, 0)
+    weights, cache = int(here.size or 0), cache_bytes(shown.modelinfo or {}, context_window)
+    return {
+        "capabilities": list(shown.capabilities or []),
+        "weights_bytes": weights,
+        "cache_bytes": cache,
+        "needed_bytes": weights + cache,
+        "loaded": loaded is not None,
+        "loaded_bytes": size,
+        "loaded_video_bytes": in_video,
+        "loaded_context": loaded.context_length if loaded else None,
+        "partly_on_cpu": 0 < in_video < size,
+    }
 
 
 def cache_bytes(info: Mapping[str, Any], context_window: int) -> int:
