@@ -399,3 +399,16 @@ def test_the_gate_that_was_fitted_is_the_one_that_is_evaluated(line):
     never = Gate("", {"coverage": 0.0}, -9.0, 0.5)
     never.save(line.wiring.gates)
     assert make_eval_wiring().gate("de") == never
+
+
+def test_what_eval_asks_is_stored_apart_wherever_the_app_s_stores_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERSONA_HOME", str(tmp_path))
+    monkeypatch.setenv("PERSONA_DATABASE", f"sqlite:///{tmp_path / 'app.db'}")
+    monkeypatch.setenv("PERSONA_CHROMA", "http://127.0.0.1:9")
+    wiring = make_eval_wiring()
+    assert wiring.library.people() == []
+    wiring.database.close()
+    assert not (tmp_path / "app.db").exists()
+    assert wiring.settings.chroma_location == str(tmp_path / "eval" / "chroma")

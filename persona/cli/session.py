@@ -37,7 +37,8 @@ def make_eval_wiring() -> Wiring:
     from persona.wiring import Wiring
 
     usual = make_wiring()
-    settings = usual.settings.model_copy(update={"home": usual.settings.home / "eval"})
+    apart = {"home": usual.settings.home / "eval", "database": "", "chroma": ""}
+    settings = usual.settings.model_copy(update=apart)
     return Wiring(settings, builtin=usual.builtin, gates=usual.gates)
 
 
