@@ -14,7 +14,7 @@ from persona.errors import InputError
 from persona.ingest import Ingest
 from persona.lookup import Lookup
 from persona.ports import ChunkStore, Library, PageSource
-from persona.records import Choice, Loaded, Page, Person, Progress
+from persona.records import Choice, Loaded, Page, Person, Picture, Progress
 
 
 class Loader:
@@ -32,7 +32,9 @@ class Loader:
 
     def title(self, title: str, language: str) -> Iterator[Progress | Loaded | Choice]:
         """Load a page of the wiki; a Choice is the only event where there is no such page, or several."""
-        found = self._wiki.fetch(title, language)
+        yield from self._found(self._wiki.fetch(title, language))
+
+    def _found(self, found: Page | Choice) -> Iterator[Progress | Loaded | Choice]:
         if isinstance(found, Choice):
             yield found
         else:
@@ -45,7 +47,13 @@ class Loader:
         elif person.source == "markdown":
             yield from self.page(self._file(person))
         else:
-            yield from self.title(person.title, person.language)
+            found = self._wiki.fetch(person.title, person.language)
+            if isinstance(found, Page) and found.api != person.api:
+                raise InputError(
+                    f"{person.title} was read at {person.api}, and now {found.api} is the wiki. Set PERSONA_WIKI_API "
+                    "back to read the page again."
+                )
+            yield from self._found(found)
 
     def samples(self) -> Iterator[Progress | Loaded]:
         """Load the samples that are not there yet, that changed, or whose index is no longer of use."""
@@ -61,8 +69,13 @@ class Loader:
         self._library.delete(person.id)
         self._store.drop(person.build)
         self._library.forget(person.build)
-        if build and build.picture:
+        if build and build.picture and not self._is_shown(build.picture):
             self._lookup.drop(build.picture)
+
+    def _is_shown(self, picture: Picture) -> bool:
+        """Whether it is somebody's portrait: pages of two languages mostly show the same."""
+        builds = (self._library.build(person.build) for person in self._library.people())
+        return any(build and build.picture and build.picture.address == picture.address for build in builds)
 
     def _file(self, person: Person) -> Page:
         build = self._library.build(person.build)

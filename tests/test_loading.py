@@ -66,6 +66,14 @@ def test_a_person_of_the_wiki_has_a_portrait_and_is_read_again_there(wiring: Wir
     assert wiring.wiki.asked == [("Ada Marsh", "en")] * 2  # type: ignore[attr-defined]
 
 
+def test_a_namesake_at_another_wiki_is_not_taken_for_the_person(wiring: Wiring) -> None:
+    ada = only(wiring, wiring.loader.title("Ada Marsh", "en"))
+    wiring.wiki.page = replace(wiring.wiki.page, api="https://other.test/api.php")  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match=f"was read at {ada.api}.*PERSONA_WIKI_API"):
+        list(wiring.loader.again(ada))
+    assert wiring.library.people() == [ada]
+
+
 def test_a_page_that_gained_a_picture_is_made_anew_without_embedding(wiring: Wiring) -> None:
     first = only(wiring, wiring.loader.page(page("Ada Marsh", ADA)))
     *_, loaded = wiring.loader.page(page("Ada Marsh", ADA, picture=FACE))
@@ -140,3 +148,10 @@ def test_with_a_person_go_index_and_portrait_and_the_threads_stay(wiring: Wiring
     assert wiring.store.builds() == []
     assert wiring.lookup.portrait(FACE) is None
     assert wiring.history.thread(thread.id)
+
+
+def test_a_portrait_that_somebody_else_has_too_stays(wiring: Wiring) -> None:
+    ada = only(wiring, wiring.loader.title("Ada Marsh", "en"))
+    only(wiring, wiring.loader.page(page("Ada Marsh", ADA, language="de", picture=FACE)))
+    wiring.loader.delete(ada)
+    assert wiring.lookup.portrait(FACE)
