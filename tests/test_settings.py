@@ -36,10 +36,12 @@ def test_with_nothing_set_up_there_are_defaults(nothing_set):
     assert (settings.prompts / "answer.md").is_file()
 
 
-def test_every_field_is_documented_by_a_sentence():
+def test_every_field_is_documented_by_a_sentence_and_in_the_readme():
+    readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
     for name, field in Settings.model_fields.items():
         assert field.description, name
         assert field.description.endswith("."), name
+        assert f"`PERSONA_{name.upper()}`" in readme
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def revision(connection: Connection) -> str:
 def migrate(connection: Connection, keep_copy: Callable[[str], None], head: str = HEAD, versions: str = "") -> None:
     """Bring the database to `head`; before an older one is changed `keep_copy` is called with its revision.
 
-    `versions` names other folders of revisions, separated by blanks. Raises StoreError for a database that a newer
+    `versions` names other folders of revisions, parted as in PATH. Raises StoreError for a database that a newer
     version has migrated.
     """
     current = revision(connection)
