@@ -17,7 +17,7 @@ from platformdirs import user_data_path
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from persona.errors import InputError, StoreError
+from persona.errors import InputError, ModelUnreachable, StoreError
 from persona.records import STAGES, StageName, is_language
 
 _HERE = Path(__file__).parent
@@ -139,13 +139,13 @@ class Settings(BaseSettings):
 
     @property
     def ollama_address(self) -> str:
-        """Ollama's address with scheme and port, as its own client reads OLLAMA_HOST. Raises InputError."""
+        """Ollama's address with scheme and port, as its own client reads OLLAMA_HOST. Raises ModelUnreachable."""
         host = self.ollama_host or os.environ.get("OLLAMA_HOST") or "127.0.0.1"
         try:
             where = urlsplit(host if "://" in host else f"http://{host}")
             port = where.port
         except ValueError as error:
-            raise InputError(
+            raise ModelUnreachable(
                 f"{host!r} is no address of Ollama ({error}). Correct PERSONA_OLLAMA_HOST or OLLAMA_HOST."
             ) from error
         if "://" in host:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from persona.errors import InputError
+from persona.errors import InputError, ModelUnreachable
 from persona.settings import Settings, keep_choice, load_settings
 
 
@@ -183,7 +183,7 @@ def test_ollama_s_address_is_read_as_its_own_client_reads_it(monkeypatch, host, 
 @pytest.mark.parametrize("host", ["localhost:port", "http://box:99999", "[::1"])
 def test_what_is_no_address_of_ollama_is_said_in_a_sentence(monkeypatch, host):
     monkeypatch.setenv("OLLAMA_HOST", host)
-    with pytest.raises(InputError, match=r"is no address of Ollama.*OLLAMA_HOST"):
+    with pytest.raises(ModelUnreachable, match=r"is no address of Ollama.*OLLAMA_HOST"):
         _ = load_settings().ollama_address
 
 
