@@ -2,7 +2,8 @@
 
 PersonaError
 ├── InputError            what was asked for cannot be done as asked
-│   └── OtherWiki         the title belongs to another wiki
+│   ├── OtherWiki         the title belongs to another wiki
+│   └── SettingsError     a setting is not valid
 ├── Busy                  too many ask at once, or one asked too much: later it can be done
 ├── Absent                who asked was gone before the answer was begun
 ├── PageError             the wiki or the file gave no page
@@ -41,6 +42,10 @@ class OtherWiki(InputError):
         ask_for = f"ask for “{title}” alone and " if title else ""
         super().__init__(f"“{asked}” leads to another wiki. Instead, {ask_for}{remedy}.")
         self.title, self.language = title, language
+
+
+class SettingsError(InputError):
+    """A setting is not valid: whoever runs the program can mend it, and nobody else need know of it."""
 
 
 class Busy(PersonaError):

@@ -17,7 +17,7 @@ from platformdirs import user_data_path
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from persona.errors import InputError, ModelUnreachable, StoreError
+from persona.errors import ModelUnreachable, SettingsError, StoreError
 from persona.records import STAGES, StageName, is_language
 
 _HERE = Path(__file__).parent
@@ -172,14 +172,14 @@ class Settings(BaseSettings):
 
 
 def _read(settings_cls: type[BaseSettings], file: Path) -> TomlConfigSettingsSource:
-    """A file's settings. Raises InputError if it is no TOML or sets what does not exist."""
+    """A file's settings. Raises SettingsError if it is no TOML or sets what does not exist."""
     try:
         source = TomlConfigSettingsSource(settings_cls, file)
     except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read ({error}). Correct it, or move it away.") from error
+        raise SettingsError(f"{file} cannot be read ({error}). Correct it, or move it away.") from error
     if unknown := source().keys() - settings_cls.model_fields.keys():
         names = ", ".join(sorted(settings_cls.model_fields))
-        raise InputError(f"{file} sets {', '.join(sorted(unknown))}, which does not exist. There are: {names}.")
+        raise SettingsError(f"{file} sets {', '.join(sorted(unknown))}, which does not exist. There are: {names}.")
     return source
 
 
@@ -205,9 +205,17 @@ def _toml(text: str) -> str:
 
 
 def load_settings() -> Settings:
-    """The settings of this process. Raises InputError naming each setting that is not valid."""
+    """The settings of this process. Raises SettingsError naming each setting that is not valid."""
     try:
         return Settings()
     except ValidationError as error:
         wrong = "; ".join(f"PERSONA_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors())
-        raise InputError(f"Correct these settings (environment or persona.toml): {wrong}.") from error
+        raise SettingsError(f"Correct these settings (environment or persona.toml): {wrong}.") from error
+
+
+def is_public() -> bool:
+    """Whether this is a public demo; where the settings are not valid, by the environment alone."""
+    try:
+        return load_settings().public
+    except SettingsError:
+        return os.environ.get("PERSONA_PUBLIC", "").lower() not in ("", "0", "false", "no", "off")

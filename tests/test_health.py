@@ -11,8 +11,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from persona.settings import keep_choice
-from persona.ui import health
+from persona.errors import SettingsError
+from persona.settings import keep_choice, load_settings
+from persona.ui import guard, health
 from persona.ui.health import Health
 from tests.app_server import AppServer
 from tests.cli_fixture import Line, line
@@ -105,6 +106,17 @@ def test_a_wrong_setting_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         reply = client.get("/health")
     assert reply.status_code == 503
     assert "PERSONA_LANGUAGE" in reply.json()["checks"][0]["message"]
+
+
+def test_visitors_of_a_public_demo_are_told_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERSONA_LANGUAGE", "Klingon!")
+    monkeypatch.setenv("PERSONA_PUBLIC", "1")
+    with pytest.raises(SettingsError) as wrong:
+        load_settings()
+    assert guard.told(wrong.value) == guard.TROUBLE
+    with TestClient(Starlette(routes=Health().routes())) as client:
+        reply = client.get("/health")
+    assert (reply.status_code, reply.json()["checks"]) == (503, [])
 
 
 def test_the_running_app_has_the_address_listens_on_loopback_and_logs_its_calls(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from persona.errors import InputError, ModelUnreachable
-from persona.settings import Settings, keep_choice, load_settings
+from persona.settings import Settings, is_public, keep_choice, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -185,6 +185,17 @@ def test_what_is_no_address_of_ollama_is_said_in_a_sentence(monkeypatch, host):
     monkeypatch.setenv("OLLAMA_HOST", host)
     with pytest.raises(ModelUnreachable, match=r"is no address of Ollama.*OLLAMA_HOST"):
         _ = load_settings().ollama_address
+
+
+@pytest.mark.parametrize(
+    ("value", "public"), [("1", True), ("true", True), ("0", False), ("False", False), ("", False)]
+)
+@pytest.mark.parametrize("broken", [True, False])
+def test_a_public_demo_is_one_also_where_another_setting_is_wrong(nothing_set, monkeypatch, value, public, broken):
+    monkeypatch.setenv("PERSONA_PUBLIC", value)
+    if broken:
+        toml(nothing_set / "work", "model = \n")
+    assert is_public() is public
 
 
 def test_settings_cannot_be_changed_and_do_not_show_the_key():

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from persona.adapters.proxies import proxy_for
 from persona.calls import logged
-from persona.errors import InputError, PageError, WikiBusy, WikiGarbled, WikiUnreachable
+from persona.errors import PageError, SettingsError, WikiBusy, WikiGarbled, WikiUnreachable
 
 USER_AGENT = "persona (lets its reader interview a page; asks for one page at a time)"
 _LOOKED_FOR = ("titles", "page", "pssearch", "srsearch", "gpssearch", "gsrsearch")
@@ -294,11 +294,11 @@ class _Transport(httpx.BaseTransport):
 
 
 def checked_address(api: str) -> str:
-    """The address if it can be one of an api.php, or nothing. Raises InputError."""
+    """The address if it can be one of an api.php, or nothing. Raises SettingsError."""
     try:
         url = httpx.URL(api)
     except (httpx.InvalidURL, UnicodeError) as error:
-        raise InputError(f"{api!r} is no address of a wiki. Set PERSONA_WIKI_API to http(s)://…/api.php.") from error
+        raise SettingsError(f"{api!r} is no address of a wiki. Set PERSONA_WIKI_API to http(s)://…/api.php.") from error
     if api and not (url.scheme in ("http", "https") and url.host):
-        raise InputError(f"{api!r} is no address of a wiki. Set PERSONA_WIKI_API to http(s)://…/api.php.")
+        raise SettingsError(f"{api!r} is no address of a wiki. Set PERSONA_WIKI_API to http(s)://…/api.php.")
     return str(url) if api else ""

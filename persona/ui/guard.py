@@ -12,9 +12,9 @@ from typing import ParamSpec
 
 import streamlit as st
 
-from persona.errors import Busy, InputError, PersonaError
+from persona.errors import Busy, InputError, PersonaError, SettingsError
 from persona.jobs import UNEXPECTED
-from persona.settings import load_settings
+from persona.settings import is_public
 from persona.ui.text import plain
 
 TROUBLE = "Something is wrong on this demo's side. Try again in a minute; if it stays, its keeper finds the reason in the log."
@@ -40,7 +40,8 @@ def guarded(draw: Callable[_P, None]) -> Callable[_P, None]:
 
 def told(error: PersonaError) -> str:
     """What the reader is told of it: all, unless it is a visitor's and no matter of what they did."""
-    if isinstance(error, InputError | Busy) or not load_settings().public:
+    theirs = isinstance(error, InputError | Busy) and not isinstance(error, SettingsError)
+    if theirs or not is_public():
         return str(error)
     _log.warning("a visitor was told of trouble: %s", error)
     return TROUBLE

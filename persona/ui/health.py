@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from persona.checkup import Check, in_words, is_sound, look
 from persona.errors import PersonaError
-from persona.settings import Settings, load_settings
+from persona.settings import Settings, is_public, load_settings
 from persona.wiring import Wiring
 
 _NEEDED = ("data folder", "model", "database", "vector store", "indexes")
@@ -76,7 +76,7 @@ class Health:
 
     @property
     def _public(self) -> bool:
-        return self._wiring is not None and self._wiring.settings.public
+        return self._wiring.settings.public if self._wiring else is_public()
 
 
 def _as_data(check: Check) -> dict[str, str]:
