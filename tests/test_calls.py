@@ -18,7 +18,7 @@ import pytest
 from persona import calls
 from persona.adapters.chroma import Chroma
 from persona.adapters.wikipedia import Wikipedia
-from persona.errors import WikiBusy
+from persona.errors import PageError, WikiBusy
 from persona.records import ChatRequest, Message
 from tests.loopback import WireReply
 from tests.ollama_server import OllamaServer
@@ -94,6 +94,16 @@ def test_the_wiki_is_told_of_call_by_call(told: pytest.LogCaptureFixture) -> Non
         ("wiki", "query", "WikiBusy", "load-1"),
         ("wiki", "query", "ok", "load-1"),
     ]
+    assert "Sorley" not in told.text
+
+
+def test_whose_picture_is_looked_for_is_not_told(told: pytest.LogCaptureFixture) -> None:
+    with wiki_answering(status(404)) as server:
+        address = server.api.replace("api.php", "Maud_Sorley.jpg")
+        with pytest.raises(PageError):
+            Wikipedia(server.api).picture(address)
+    (line,) = lines(told)
+    assert (line["call"], line["address"]) == ("picture", server.api.removesuffix("/some/where/api.php"))
     assert "Sorley" not in told.text
 
 

@@ -58,7 +58,8 @@ def read_picture(address: str, api: str, timeout: float) -> bytes:
         raise PageError(
             f"The picture at {address} is not fetched: it is neither on the wiki's host nor on Wikimedia's."
         )
-    with logged("wiki", "picture", address=address):
+    where = urlsplit(address)
+    with logged("wiki", "picture", where.path, address=f"{where.scheme}://{where.netloc}"):  # its name tells of whom
         try:
             with (
                 httpx.Client(transport=way_to(address), timeout=timeout, headers={"User-Agent": USER_AGENT}) as client,
