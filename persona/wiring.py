@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from persona.answering import WANTED, Health, health
 from persona.calls import show_texts
-from persona.errors import PersonaError
+from persona.errors import PersonaError, SettingsError
 from persona.gate import Gate, load_gate
 from persona.ingest import Ingest
 from persona.interview import Interview
@@ -93,16 +93,21 @@ class Wiring:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedder that PERSONA_EMBEDDER names."""
+        """The embedder that PERSONA_EMBEDDER names. Raises SettingsError if it names none."""
         kind, _, model = self.settings.embedder.partition(":")
-        if kind == "ollama":
+        if kind == "ollama" and model:
             from persona.adapters.ollama import OllamaEmbedder
 
             return OllamaEmbedder(self.settings.ollama_address, model)
-        if kind == "openai":
+        if kind == "openai" and model:
             from persona.adapters.openai_server import OpenAIEmbedder
 
             return OpenAIEmbedder(lambda: self.settings.openai_url, model, self.settings.openai_key)
+        if self.settings.embedder != "minilm":
+            raise SettingsError(
+                f"PERSONA_EMBEDDER is {self.settings.embedder!r}, which names no embedder. Take minilm, ollama:MODEL (for "
+                "instance ollama:bge-m3) or openai:MODEL."
+            )
         from persona.adapters.minilm import MiniLM
 
         return MiniLM()

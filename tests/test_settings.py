@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from persona.errors import InputError, ModelUnreachable
+from persona.errors import InputError, ModelUnreachable, SettingsError
 from persona.settings import Settings, is_public, keep_choice, load_settings
+from persona.wiring import Wiring
 
 
 @pytest.fixture(autouse=True)
@@ -196,6 +197,12 @@ def test_a_public_demo_is_one_also_where_another_setting_is_wrong(nothing_set, m
     if broken:
         toml(nothing_set / "work", "model = \n")
     assert is_public() is public
+
+
+@pytest.mark.parametrize("embedder", ["bge-m3", "ollama:", "openai", "minilm:2", "MiniLM"])
+def test_an_embedder_that_is_none_is_not_taken_for_the_one_that_comes_along(embedder):
+    with pytest.raises(SettingsError, match=r"PERSONA_EMBEDDER.*ollama:bge-m3"):
+        _ = Wiring(Settings(embedder=embedder)).embedder
 
 
 def test_settings_cannot_be_changed_and_do_not_show_the_key():
