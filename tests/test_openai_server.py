@@ -162,6 +162,15 @@ def test_a_wrong_key_says_what_to_set(stream: bool) -> None:
         assert made(server, key="secret").status().ready
 
 
+def test_no_address_says_what_to_set() -> None:
+    model = OpenAIServerModel(lambda: "", "", 8192)
+    assert "PERSONA_OPENAI_URL" in model.status().problem
+    with pytest.raises(ModelUnreachable, match="No model server is named: set PERSONA_OPENAI_URL"):
+        ask(model)
+    with pytest.raises(EmbedderError, match="PERSONA_OPENAI_URL"):
+        OpenAIEmbedder(lambda: "", "bge-m3").embed(["Hi"])
+
+
 def test_a_wrong_path_says_what_to_check(openai_server: OpenAIStyleServer) -> None:
     with pytest.raises(ModelMissing, match="PERSONA_OPENAI_URL"):
         ask(OpenAIServerModel(lambda: f"{openai_server.address}/v2", "tiny-chat", 8192))

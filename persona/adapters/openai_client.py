@@ -42,9 +42,11 @@ class Server:
         self._key = key
 
     def base(self) -> str:
-        """The address with its /v1. Raises ModelError where the server cannot be started."""
+        """The address with its /v1. Raises ModelError where there is none, or the server cannot be started."""
         address = self._address().rstrip("/")
-        return f"{address}/v1" if address and not urlsplit(address).path else address
+        if not address:
+            raise ModelUnreachable("No model server is named: set PERSONA_OPENAI_URL to its address, with /v1.")
+        return address if urlsplit(address).path else f"{address}/v1"
 
     @property
     def key(self) -> str:

@@ -206,10 +206,9 @@ class OpenAIEmbedder:
         """See ports.Embedder."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        with (
-            logged("openai", "embed", address=self._server.base(), model=self._model, texts=len(texts)),
-            self._errors(),
-        ):
+        with self._errors():
+            address = self._server.base()
+        with logged("openai", "embed", address=address, model=self._model, texts=len(texts)), self._errors():
             return np.vstack([self._batch(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)])
 
     def _batch(self, texts: Sequence[str]) -> Vectors:
