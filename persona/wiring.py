@@ -42,7 +42,7 @@ class Wiring:
     """The parts of one process. `replacements` stand in for parts of the same name, as in tests."""
 
     def __init__(self, settings: Settings | None = None, **replacements: Any) -> None:  # noqa: ANN401
-        self.settings = settings or load_settings()
+        self.settings = self._set = settings or load_settings()
         self._replaced = frozenset(replacements)
         self._gguf = self.settings.model if self.settings.model.endswith(".gguf") else ""
         logging.getLogger("httpx").setLevel(logging.WARNING)  # one line per outside call, and that is ours
@@ -239,9 +239,11 @@ class Wiring:
     def answer_with(self, kind: str, model: str) -> None:
         """From the next question on another model answers; turns that run end with the one they began with.
 
-        `kind` "auto" takes again what is best of those that are there.
+        `kind` "auto" takes again what is best of those that are there, by the models that were set for it.
         """
         chosen = {"llm": kind, "model": self._gguf if kind == "builtin" else model, "rewrite_model": ""}
+        if kind == self._set.llm == "auto":
+            chosen |= {"model": self._set.model, "rewrite_model": self._set.rewrite_model}
         self.settings = self.settings.model_copy(update=chosen)
         self._change()
 

@@ -104,6 +104,19 @@ def test_what_is_chosen_is_not_left_for_ollama(wiring: Wiring, ollama: OllamaSer
     assert wiring.kind == "ollama"
 
 
+def test_automatic_takes_again_the_models_that_were_set_for_it(
+    wiring: Wiring, ollama: OllamaServer, tmp_path: Path
+) -> None:
+    ollama.models = {LLAMA.name: LLAMA}
+    given = Settings(home=tmp_path, ollama_host=ollama.address, model="llama3.2", rewrite_model="qwen3:0.6b")
+    other = Wiring(given, embedder=WordEmbedder())
+    assert (other.kind, other.model.name) == ("ollama", "llama3.2")
+    other.answer_with("builtin", "")
+    assert other.kind == "builtin"
+    other.answer_with("auto", "")
+    assert (other.kind, other.model.name, other.rewrite_model.name) == ("ollama", "llama3.2", "qwen3:0.6b")
+
+
 def test_all_that_could_answer_is_listed_without_what_cannot_chat(wiring: Wiring, ollama: OllamaServer) -> None:
     with OllamaServer() as full:
         listed = Wiring(Settings(home=wiring.settings.home, ollama_host=full.address), embedder=WordEmbedder()).there()
