@@ -7,8 +7,9 @@ what is not known is left out.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -70,8 +71,9 @@ _CASE = TypeAdapter(Case)
 
 
 def read_cases(paths: Iterable[Path]) -> list[Case]:
-    """All cases of the files, in order. Raises InputError naming file and line."""
+    """All cases of the files, in order, an id that comes again with a number. Raises InputError naming file and line."""
     cases: list[Case] = []
+    came = Counter[str]()
     for path in paths:
         try:
             lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold what else ends a line of text
@@ -83,9 +85,9 @@ def read_cases(paths: Iterable[Path]) -> list[Case]:
             try:
                 value = json.loads(line)
                 section = value.get("section", ())
-                cases.append(
-                    _CASE.validate_python(value | {"section": [section] if isinstance(section, str) else section})
-                )
+                case = _CASE.validate_python(value | {"section": [section] if isinstance(section, str) else section})
             except (ValueError, AttributeError, TypeError, ValidationError) as error:
                 raise InputError(f"{path}:{number}: this is no case ({error}). See the README on cases.") from error
+            came[case.id] += 1
+            cases.append(case if came[case.id] == 1 else replace(case, id=f"{case.id} ({came[case.id]})"))
     return cases

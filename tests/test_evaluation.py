@@ -407,6 +407,12 @@ def test_a_text_may_hold_what_ends_a_line_elsewhere_and_the_file_may_be_of_windo
     assert [case.question for case in read_cases([path])] == [odd]
 
 
+def test_cases_of_several_files_are_told_apart(tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_text('{"id": "1", "page": "A", "question": "Q?"}\n', "utf-8")
+    assert [case.id for case in read_cases([tmp_path / "a", tmp_path / "b"])] == ["1", "1 (2)"]
+
+
 def test_history_is_paired_whatever_is_missing():
     history = (("persona", "Hello."), ("user", "Who?"), ("user", "Where?"), ("persona", "Here."))
     assert Case("1", "A", "Q?", history=history).exchanges == (("", "Hello."), ("Who?", ""), ("Where?", "Here."))
