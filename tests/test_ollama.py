@@ -13,7 +13,7 @@ from persona.adapters.ollama_client import cache_bytes
 from persona.errors import EmbedderError, ModelError, ModelGarbled, ModelMissing, ModelUnreachable
 from persona.records import ChatRequest, Message, Usage
 from persona.settings import Settings
-from tests.loopback import LoopbackServer, WireReply
+from tests.loopback import Exchange, LoopbackServer, WireReply
 from tests.ollama_server import BGE_M3, QWEN3, Installed, OllamaServer
 
 SCHEMA = {"type": "object", "properties": {"section": {"type": "integer"}}, "required": ["section"]}
@@ -236,6 +236,20 @@ def test_pulling_tells_how_far_it_has_come_layer_by_layer() -> None:
     assert layers[0].completed is None
     assert layers[0].total == QWEN3.size
     assert all((a.completed or 0) <= (b.completed or 0) for a, b in pairwise(layers) if a.digest == b.digest)
+
+
+def test_a_download_that_ends_without_success_has_broken_off() -> None:
+    def half(exchange: Exchange) -> None:
+        exchange.begin("application/x-ndjson")
+        exchange.chunk(
+            '{"status": "pulling a3de86cd1c13", "digest": "sha256:a3de86cd1c13", "total": 9, "completed": 4}\n'
+        )
+        exchange.end()
+
+    with OllamaServer(models=[]) as server:
+        server.routes["POST /api/pull"] = half
+        with pytest.raises(ModelUnreachable, match="The download of qwen3:8b broke off"):
+            list(OllamaModel(server.address, "qwen3:8b", 8192).pull())
 
 
 def test_pulling_a_model_that_there_is_not_says_so(ollama_server: OllamaServer) -> None:

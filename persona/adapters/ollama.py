@@ -2,8 +2,8 @@
 
 Knows that another num_ctx from call to call makes Ollama load the model anew, so every call sends the same; that
 `think: false` is no error for models that cannot think (the server refuses only `true`); and that a reply which ends
-without `done` was broken off. Knows nothing of prompts or of what a reply means. Nothing is imported or contacted
-before the first call.
+without `done`, or a download without `success`, was broken off. Knows nothing of prompts or of what a reply means.
+Nothing is imported or contacted before the first call.
 """
 
 from __future__ import annotations
@@ -107,9 +107,14 @@ class OllamaModel:
     def pull(self) -> Iterator[PullProgress]:
         """Download the model. Closing the iterator ends the download; Ollama goes on from there the next time."""
         with logged("ollama", "pull", address=self._server.host, model=self.name), self._server.translated(self.name):
-            pulling = self._server.client.pull(self.name, stream=True)
-            for step in pulling:
+            done = False
+            for step in self._server.client.pull(self.name, stream=True):
+                done = done or step.status == "success"
                 yield PullProgress(step.status or "", step.digest or "", step.completed, step.total)
+            if not done:
+                raise ModelUnreachable(
+                    f"The download of {self.name} broke off. Begin it again: Ollama goes on where it ended."
+                )
 
     def _status(
         self, problem: str = "", remedy: str = "", details: Mapping[str, Any] | None = None, *, ready: bool = False
