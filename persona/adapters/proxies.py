@@ -14,7 +14,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1", "0.0.0.0")  # noqa: S104 (nothing i
 def proxy_for(address: str) -> str | None:
     """The proxy's address, None for the straight way. SOCKS is not spoken, so such a proxy is passed by."""
     where = urlsplit(address)
-    if where.hostname in LOOPBACK or proxy_bypass(where.netloc):
+    if where.hostname in LOOPBACK or proxy_bypass(where.netloc.rpartition("@")[2]):
         return None
     named = getproxies()
     proxy = named.get(where.scheme) or named.get("all") or ""
