@@ -2,10 +2,11 @@
 
 A follow-up is rewritten. The model names a section, which is filtered by whatever it said, and answers from it; else it
 scores the ten nearest sections, one call each, and answers from the best of those with 5 and more; else n-grams pick a
-section, and it answers from that. Whole sections are the chunks, each called by its own heading alone; there is no lead, no gate, no example and no schema.
-Whether a reply is NOT FOUND is asked only once it is complete, so nothing is streamed. Each call is one user message; the
-rating one has the question first, as LangChain's LLMChainFilter, the answering one has it last. With the text first, a
-server that keeps the prompts of all sections would read less of the ratings, and with a small cache no less.
+section, and it answers from that. Whole sections are the chunks, each called by its own heading alone; the Introduction
+is one of them and goes with no other; there is no gate, no example and no schema. Whether a reply is NOT FOUND is asked
+only once it is complete, so nothing is streamed. Each call is one user message; the rating one has the question first, as
+LangChain's LLMChainFilter, the answering one has it last. With the text first, a server that keeps the prompts of all
+sections would read less of the ratings, and with a small cache no less.
 """
 
 from __future__ import annotations
