@@ -195,6 +195,18 @@ def until(condition: Any, what: str) -> None:
         time.sleep(0.02)
 
 
+def held(model: ScriptedModel) -> Event:
+    """The model's next answer, ANSWER, waits for this."""
+    go_on = Event()
+
+    def slowly(_: ChatRequest) -> str:
+        go_on.wait(60)
+        return ANSWER
+
+    model.replies.append(slowly)
+    return go_on
+
+
 def settled(engine: Engine, at: AppTest) -> AppTest:
     """The page once no turn and no job is running."""
     until(lambda: not engine.runner.running() and not engine.jobs.running(), "nothing ended")
@@ -506,13 +518,7 @@ def test_a_failed_turn_shows_the_sentence_and_can_be_tried_again(
 
 
 def test_a_turn_stopped_before_anything_came_says_so(engine: Engine, odile: str, model: ScriptedModel) -> None:
-    go_on = Event()
-
-    def slowly(_: ChatRequest) -> str:
-        go_on.wait(60)
-        return ANSWER
-
-    model.replies.append(slowly)
+    go_on = held(model)
     at = ask(interview_page(person=odile), PIP)
     until(lambda: model.requests, "the model was not asked")
     at = click(at, "Stop")
@@ -582,13 +588,7 @@ def test_a_thread_is_drawn_from_the_store_in_a_second_tab(engine: Engine, odile:
 
 
 def test_enter_pressed_twice_is_one_turn(engine: Engine, odile: str, model: ScriptedModel) -> None:
-    go_on = Event()
-
-    def slowly(_: ChatRequest) -> str:
-        go_on.wait(60)
-        return ANSWER
-
-    model.replies.append(slowly)
+    go_on = held(model)
     at = ask(interview_page(person=odile), PIP)
     at = ask(at, PIP)
     go_on.set()
@@ -598,15 +598,9 @@ def test_enter_pressed_twice_is_one_turn(engine: Engine, odile: str, model: Scri
 
 
 def test_what_is_asked_while_a_thread_answers_is_not_lost(engine: Engine, odile: str, model: ScriptedModel) -> None:
-    go_on = Event()
-
-    def slowly(_: ChatRequest) -> str:
-        go_on.wait(60)
-        return ANSWER
-
     at = settled(engine, ask(interview_page(person=odile), "Hello!"))
     (hello,) = turns(engine, at)
-    model.replies.append(slowly)
+    go_on = held(model)
     at = ask(at, PIP)
     for typed in ("Thank you!", "Good evening!"):
         at = ask(at, typed)
@@ -673,13 +667,7 @@ def test_an_answer_lands_where_it_was_asked_when_the_person_is_switched(
 ) -> None:
     wiki.pages["Rasmus Holt"] = page_of("Rasmus Holt")
     engine.load("Rasmus Holt", "en")
-    go_on = Event()
-
-    def slowly(_: ChatRequest) -> str:
-        go_on.wait(60)
-        return ANSWER
-
-    model.replies.append(slowly)
+    go_on = held(model)
     at = settled(engine, interview_page(person=odile))
     at = ask(at, PIP)
     thread = at.query_params["thread"]
@@ -730,13 +718,7 @@ def test_a_thread_is_renamed_searched_deleted_and_brought_back(engine: Engine, o
 def test_an_answer_that_is_written_while_its_interview_is_deleted_is_stopped(
     engine: Engine, odile: str, model: ScriptedModel
 ) -> None:
-    go_on = Event()
-
-    def slowly(_: ChatRequest) -> str:
-        go_on.wait(60)
-        return ANSWER
-
-    model.replies.append(slowly)
+    go_on = held(model)
     at = ask(interview_page(person=odile), PIP)
     until(lambda: model.requests, "the model was not asked")
     thread = at.query_params["thread"]
