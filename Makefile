@@ -37,8 +37,10 @@ run: install
 	$(BIN)/persona prepare
 	$(BIN)/streamlit run app.py
 
+# WORKERS share the tests; `pytest` alone runs them one by one
+WORKERS ?= 2
 test: $(VENV)/.installed-dev
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 # kills loads and turns N times at random moments and looks at what is left; the figures are the last line
 N ?= 200

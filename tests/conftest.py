@@ -2,6 +2,7 @@
 
 import signal
 
+import pytest
 from hypothesis import settings
 
 from tests.builtin_fixture import builtin_address, builtin_home, builtin_model
@@ -34,3 +35,15 @@ settings.load_profile("steady")
 
 # a run in the background ignores ctrl-C, and so would the processes that it starts to press it on
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Which tests stay together when several workers share them: a file's, and all that ask the built-in model.
+
+    Of its 2 GB there is one at a time, then. The slowest begin, so that no worker is left with them at the end.
+    """
+    for item in items:
+        together = "builtin" if item.get_closest_marker("builtin") else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(together))
+    slowest = ("builtin", "browser")
+    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in slowest])

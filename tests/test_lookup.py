@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
@@ -153,10 +154,10 @@ def bomb() -> bytes:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"<svg xmlns='http://www.w3.org/2000/svg'/>", portrait("x")[:500], bomb()],
+    [lambda: b"", lambda: b"<svg xmlns='http://www.w3.org/2000/svg'/>", lambda: portrait("x")[:500], bomb],
     ids=("empty", "svg", "cut", "bomb"),
 )
-def test_what_is_no_fit_picture_is_not_kept(tmp_path: Path, data: bytes) -> None:
+def test_what_is_no_fit_picture_is_not_kept(tmp_path: Path, data: Callable[[], bytes]) -> None:
     with pytest.raises(PageError):
-        Pictures(tmp_path).keep("https://wiki.test/a.png", data)
+        Pictures(tmp_path).keep("https://wiki.test/a.png", data())
     assert list(tmp_path.iterdir()) == []
