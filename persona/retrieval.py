@@ -23,6 +23,7 @@ _EXCERPT = 4  # sentences: the best window and one on either side
 _LATE = 4  # what late interaction counts for, beside a window and n-grams
 _AHEAD = 0.2  # of the fused score, 0 to 1
 _RARE = 0.15  # what a shared word that stands in one chunk only is worth, in cosine
+_TELLING = 0.25  # of a question's weight, by the rarity of its words: from there one shared word is evidence
 
 
 class PageIndex:
@@ -171,11 +172,19 @@ def excerpt(index: PageIndex, chunk: Chunk, question: str, windows: Mapping[str,
 
 
 def rank_by_ngrams(index: PageIndex, question: str) -> list[Candidate]:
-    """The chunks that share the question's rarest words, best first; those that share none are left out."""
+    """The chunks that share the question's rarest words, best first; those that share none, or one that tells nothing, are left out."""
     ngrams = index.ngrams.scores(question, without=index.name_words)
-    order = [i for i in np.argsort(-ngrams, kind="stable") if ngrams[i] > 0]
+    words = [word for word in index.ngrams.words(question) if word not in index.name_words]
+    order = [i for i in np.argsort(-ngrams, kind="stable") if _is_tied(index.ngrams, int(i), words)]
     shares = _share(ngrams)
     return [Candidate(index.chunks[i], float(shares[i]), first_by_ngrams=n == 0) for n, i in enumerate(order)]
+
+
+def _is_tied(ngrams: NgramIndex, position: int, words: Sequence[str]) -> bool:
+    """Whether that chunk shares two of a question's words, or one that tells: "years" does not in a question on whales."""
+    held = [word for word in words if ngrams.holds(position, word)]
+    weight = sum(map(ngrams.rarity, held))
+    return len(held) > 1 or (bool(held) and weight >= _TELLING * sum(map(ngrams.rarity, words)))
 
 
 def _best_by_chunk(windows: Mapping[str, float]) -> dict[str, float]:

@@ -207,7 +207,8 @@ class TurnRun:
 
     def _ngrams(self, _: list[Candidate]) -> Iterator[Event]:
         found = rank_by_ngrams(self._searcher.index, self.question.standalone)
-        evidence = [Evidence("ngram", c.chunk, c.score) for c in found if self._is_fresh(c.chunk)][:SENT]
+        fresh = [c for c in found if self._is_fresh(c.chunk)]
+        evidence = [Evidence("ngram", c.chunk, c.score) for c in (fresh or found)[:SENT]]
         yield from self._try_chunks("ngram", evidence, "passages that share the rarest words")
 
     def _try_chunks(self, stage: Stage, evidence: Sequence[Evidence], detail: str) -> Iterator[Event]:

@@ -163,6 +163,14 @@ def test_the_persona_s_own_name_lifts_no_chunk():
     assert rank_by_ngrams(PAGE, "Luke Skywalker?") == []
 
 
+def test_a_common_word_alone_is_no_evidence():
+    page = index("For many years he fished.", "In those years she sang.", "Years went by.", "He kept bees.", "He swam.")
+    assert rank_by_ngrams(page, "How many years does a whale dive?") == []
+    assert [c.chunk.id for c in rank_by_ngrams(page, "In which years did you fish for whales?")] == ["c0"]
+    assert len(rank_by_ngrams(page, "Which years?")) == 3, "it is all that was asked for"
+    assert [c.chunk.id for c in rank_by_ngrams(page, "Did bees sting a whale?")] == ["c3"]
+
+
 def test_ngrams_find_a_misspelt_name():
     assert rank_by_ngrams(PAGE, "What is Millenium Falcon?")[0].chunk.id == "c1"
 
