@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from persona.adapters.database import Database
 from persona.records import Turn
 from tests.cli_fixture import ILSE, PAID, PAID_ANSWER, SKY, Line, command, environment, line, run, start, wired
 from tests.loopback import WireReply
+from tests.needs import need
 from tests.openai_style import OpenAIStyleServer
 
 __all__ = ["line"]
@@ -125,6 +128,62 @@ def test_verbose_tells_of_outside_calls_on_stderr_only(home: Path) -> None:
     done = run(home, "-v", "people", "--json")
     assert (done.returncode, json.loads(done.stdout)) == (0, [])
     assert "persona.adapters" in done.stderr
+
+
+# --- no network ---
+
+_NOTING = """
+import os, sys
+
+def note(event, details):
+    far = event == "socket.getaddrinfo" and details[0] not in (None, "", "localhost", "127.0.0.1", "::1")
+    if event == "socket.connect" and isinstance(details[1], tuple):
+        far = not str(details[1][0]).startswith(("127.", "::1", "localhost"))
+    if far:
+        with open(os.environ["NOTES"], "a") as notes:
+            print(event, *details[-5:], file=notes)
+
+sys.addaudithook(note)
+"""
+
+
+def test_without_a_network_a_page_is_loaded_and_asked_and_nothing_tries_to_download(home: Path) -> None:
+    alone = ["unshare", "--map-root-user", "--net"]  # not even loopback is up
+    works = shutil.which("unshare") and subprocess.run([*alone, "true"], check=False).returncode == 0
+    need(works, "no network namespace can be made (unshare, of Debian's package util-linux)")
+    folder = home.parent
+    (folder / "ilse.md").write_text(ILSE, "utf-8")
+    (folder / "noting").mkdir()
+    (folder / "noting" / "sitecustomize.py").write_text(_NOTING, "utf-8")
+    notes, user = folder / "notes", folder / "user"
+    user.mkdir()
+    caches = {name: str(user / name) for name in ("XDG_CACHE_HOME", "HF_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
+    env = environment(home, HOME=str(user), NOTES=str(notes), **caches)
+    env["PYTHONPATH"] = f"{folder / 'noting'}{os.pathsep}{env['PYTHONPATH']}"
+    for name in ("CI", "GITHUB_ACTIONS"):  # onnxruntime reports from anywhere but there
+        env.pop(name, None)
+
+    def ended(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*alone, *words], check=False, capture_output=True, text=True, env=env, cwd=folder, timeout=120
+        )
+
+    def told(*words: str) -> Any:
+        done = ended(*command(*words, "--json"))
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    assert ended(sys.executable, "-c", "import socket; socket.create_connection(('192.0.2.1', 9))").returncode == 1
+    assert "192.0.2.1" in notes.read_text("utf-8"), "what goes out is noted"
+    notes.unlink()
+
+    assert told("load", "ilse.md")["title"] == "Ilse Körvin"
+    off_topic = told("ask", "Ilse Körvin", SKY)
+    assert (off_topic["found"], off_topic["stage"], off_topic["sources"]) == (False, "refused", [])
+    greeted = told("ask", "Ilse Körvin", "Hello!")
+    assert (greeted["found"], greeted["stage"]) == (True, "greeting")
+    assert not notes.exists(), notes.read_text("utf-8")
+    assert list(user.iterdir()) == []
 
 
 # --- readers that go away ---

@@ -102,6 +102,7 @@ class MiniLM:
         with self._lock:
             if "_session" in self.__dict__:  # another thread was first
                 return self.__dict__["_session"]
+            os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read once; else it reports to Microsoft and leaves a device id
             import onnxruntime
 
             options = onnxruntime.SessionOptions()
