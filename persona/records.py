@@ -337,6 +337,7 @@ class Answer:
     sources: tuple[Source, ...] = ()
     warnings: tuple[str, ...] = ()
     unsupported: tuple[str, ...] = ()  # names and numbers of the text that no source holds; warned of too
+    cut: bool = False  # for its length; "Go on" asks for the rest
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,12 +171,21 @@ class Steps:
         return scores or {}, replace(call, dropped=dropped("passage", "the ranking", len(chunks), most))
 
     def answer(
-        self, title: str, language: str, passages: Sequence[str], question: str, reply: Reply
+        self,
+        title: str,
+        language: str,
+        passages: Sequence[str],
+        question: str,
+        reply: Reply,
+        further: Sequence[Message] = (),
     ) -> Generator[str, None, None]:
-        """The answer's text as it may be shown; `reply` is complete once the iterator has ended or was closed."""
+        """The answer's text as it may be shown; `reply` is complete once the iterator has ended or was closed.
+
+        `further` is what was said after the question.
+        """
         prompt = self._prompts["answer"]
         values = {"name": bare_title(title), "question": question, "language": language_name(language)}
-        most, tokens = len(passages), self.model.context_window - ANSWER_TOKENS
+        most, tokens = len(passages), self.model.context_window - ANSWER_TOKENS - estimate(further)
 
         def filled(count: int) -> dict[str, str]:
             return values | {"evidence": "\n\n".join(passages[:count])}
@@ -184,6 +193,7 @@ class Steps:
         count = fitting(prompt, tokens, filled, most)
         messages = fill(prompt, filled(count))
         check(messages, tokens, "answer")
+        messages = (*messages, *further)
         reply.dropped = tuple(f"passage {n} did not fit the context" for n in range(count + 1, most + 1))
         for attempt in (1, 2):  # an empty reply is asked for once more
             yield from self._stream(prompt, messages, reply, attempt)

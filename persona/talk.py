@@ -141,6 +141,11 @@ _NEEDS_HELP = re.compile(
       | 我.{0,10}(?:胸口?[疼痛]|发烧|發燒|心脏病发|出血不止|喘不过气|呼吸困难|中毒) | 我(?:应该|應該|该|能|可以|要).{0,6}[吃服用].{0,6}[药藥] | 我[^你您妳他她]{0,6}(?:想死|自杀|自殺|想不开)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_GO_ON = re.compile(
+    r"\W*(?:(?:and|yes|please|bitte)\W+)*(?:go on|go ahead|continue|carry on|keep going|(?:mach|machen sie) weiter|weiter"
+    r"|fahren sie fort|continuez?|poursuivez|sig[ae]|contin[uú][ea]|(?:请)?继续)(?:\W+(?:please|bitte|s'il (?:vous|te) plaît|por favor))?\W*",
+    re.IGNORECASE,
+)
 _PRIVATE = re.compile(
     r"""\b(?:your|his|her|their)\ (?:\w+\ )?(?:phone|telephone|mobile|cell)(?:\ number|(?=\W*$))
       | \b(?:your|his|her)\ (?:\w+\ )?(?:e-?mail(?!\ (?:server|scandal|controversy|affair))|home\ address|street\ address|password|credit\ card
@@ -209,6 +214,11 @@ def asks_for_introduction(said: str) -> bool:
 def about_conversation(said: str) -> bool:
     """Whether the question is about what was said in this conversation."""
     return bool(_CONVERSATION.search(_straight(said)))
+
+
+def asks_to_go_on(said: str) -> bool:
+    """Whether the rest of an answer is asked for."""
+    return bool(_GO_ON.fullmatch(_straight(said)))
 
 
 def needs_real_help(said: str) -> bool:

@@ -24,6 +24,7 @@ from persona.records import (
     Chunk,
     Event,
     Evidence,
+    Message,
     ModelCall,
     Question,
     Stage,
@@ -36,7 +37,7 @@ from persona.records import (
 from persona.retrieval import Candidate, excerpt, rank_by_ngrams, stands_out
 from persona.searching import Found, Subject
 from persona.steps import RANK_FROM, Reply, Steps
-from persona.text import base_language
+from persona.text import base_language, harmless
 from persona.understanding import leans, standalone
 from persona.voice import about_interviewer, as_known, asking_what_came_of_it, in_first_person, to_interviewer
 
@@ -98,7 +99,9 @@ class TurnRun:
             yield from self._search_and_answer()
 
     def _search_and_answer(self) -> Iterator[Event]:
-        if self._past and talk.about_conversation(self.question.asked):
+        if talk.asks_to_go_on(self.question.asked):
+            yield from self._go_on()
+        if not self.answer and self._past and talk.about_conversation(self.question.asked):
             yield from self._conversation()
         if not self.answer:
             yield from self._rewrite()
@@ -122,6 +125,20 @@ class TurnRun:
         asked = self.question.asked
         yield Working("looking back at our conversation")
         yield from self._try_answer("conversation", (), told, about_interviewer(asked) if self._english else asked)
+
+    def _go_on(self) -> Iterator[Event]:
+        """The rest of an answer that was cut for its length, from the same passages."""
+        parts = _cut_parts(self._past)
+        evidence = parts[-1].trace.attempts[-1].evidence if parts else ()
+        if not evidence:
+            return
+        first = parts[0].question.standalone
+        self.question = Question(self.question.asked, first, tuple(turn.id for turn in parts))
+        said = harmless(" ".join(turn.answer.text for turn in parts if turn.answer))
+        further = (Message("assistant", said), Message("user", self.question.asked))
+        yield Working("going on")
+        passages = _as_sent([item.chunk for item in evidence])
+        yield from self._try_answer(evidence[0].stage, evidence, passages, self._to_you(first), further=further)
 
     def _introduction(self) -> Iterator[Event]:
         evidence = [Evidence("category", chunk, 1.0) for chunk in self._lead or self._searcher.index.chunks[:SENT]]
@@ -227,19 +244,28 @@ class TurnRun:
 
     def _try_passages(self, stage: Stage, sent: Sequence[Evidence], detail: str) -> Iterator[Event]:
         yield Working("answering")
-        asked = self.question.standalone
-        if self._english:
-            asked = asking_what_came_of_it(with_you(asked, self._person.title))
+        asked = self._to_you(self.question.standalone)
         yield from self._try_answer(stage, sent, _as_sent([item.chunk for item in sent]), asked, detail)
+
+    def _to_you(self, asked: str) -> str:
+        """A question as it is put to the persona."""
+        return asking_what_came_of_it(with_you(asked, self._person.title)) if self._english else asked
 
     def _is_fresh(self, chunk: Chunk) -> bool:
         return (chunk.id, chunk.text) not in self._tried
 
     def _try_answer(
-        self, stage: Stage, evidence: Sequence[Evidence], passages: Sequence[str], asked: str, detail: str = ""
+        self,
+        stage: Stage,
+        evidence: Sequence[Evidence],
+        passages: Sequence[str],
+        asked: str,
+        detail: str = "",
+        further: Sequence[Message] = (),
     ) -> Iterator[Event]:
+        """`further` is what followed the question, where an answer is gone on with."""
         reply = Reply()
-        answer = pieces = self._steps.answer(self._person.title, self._person.language, passages, asked, reply)
+        answer = pieces = self._steps.answer(self._person.title, self._person.language, passages, asked, reply, further)
         if self._english:
             to_you = stage == "conversation"
             pieces = to_interviewer(answer) if to_you else in_first_person(answer, asked, self._person.title)
@@ -247,7 +273,8 @@ class TurnRun:
         try:
             with self._timed("answer"), closing(answer), closing(pieces):
                 for piece in checked(pieces, asked, passages, reply, self._build, self._person.language):
-                    text = piece if said or not self._english else as_known(piece, "\n".join(passages))
+                    begins = self._english and not said and not further
+                    text = as_known(piece, "\n".join(passages)) if begins else piece
                     said += text
                     yield Text(text)
         finally:
@@ -259,8 +286,8 @@ class TurnRun:
         self._attempts.append(Attempt(stage, tuple(sent), outcome, detail))
         if said:
             whole = whole_answer(said, stage, sent, passages, self.question, self._build, self._person.language)
-            cut = ("the answer was cut for length",) if reply.cut else ()
-            self.answer = replace(whole, warnings=(*whole.warnings, *cut, *self._trimmed()))
+            cut = ("the answer was cut for length: say “Go on” for the rest",) if reply.cut else ()
+            self.answer = replace(whole, cut=reply.cut, warnings=(*whole.warnings, *cut, *self._trimmed()))
 
     def _say(self, text: str, stage: Stage) -> Iterator[Event]:
         self.answer = Answer(text, True, stage)
@@ -292,6 +319,18 @@ def _as_sent(chunks: Sequence[Chunk]) -> list[str]:
     if len(chunks) == 1:
         return [chunks[0].text]
     return [c.text if c.path == (INTRODUCTION,) else f"{PATH_SEPARATOR.join(c.path)}:\n{c.text}" for c in chunks]
+
+
+def _cut_parts(past: Sequence[Turn]) -> list[Turn]:
+    """The turns that hold the last answer as far as it came, oldest first; none if it is whole."""
+    parts: list[Turn] = []
+    for turn in reversed(past):
+        if not (turn.answer and turn.answer.cut):
+            break
+        parts.insert(0, turn)
+        if not talk.asks_to_go_on(turn.question.asked):
+            break
+    return parts
 
 
 def _as_told(number: int, turn: Turn, title: str) -> str:

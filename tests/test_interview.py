@@ -130,6 +130,38 @@ def test_an_answer_cut_for_length_is_marked(ada):
     assert any("cut for length" in warning for warning in turn.answer.warnings)
 
 
+CUT = Reply("I mended the lamp with a copper", finish="length")
+REST = Reply("kettle, and the crew of the Perseverance came", finish="length")
+
+
+def test_an_answer_cut_for_length_can_be_gone_on_with_until_it_is_whole(ada):
+    thread = ada.thread()
+    first = ada.ask("How did you mend the lamp in the storm?", CUT, thread=thread)
+    assert first.answer.cut
+    second = ada.ask("Go on.", REST, thread=thread, parent=first.id)
+    question, said, asked = (message.text for message in ada.model.requests[-1].messages[-3:])
+    assert (question, said, asked) == (
+        "How did you mend the lamp in the storm?",
+        "I mended the lamp with a copper",
+        "Go on.",
+    )
+    assert second.answer.text == "kettle, and the crew of the Perseverance came"
+    assert "copper kettle" in second.answer.sources[0].text
+    assert (second.question.standalone, second.question.turns) == (first.question.asked, (first.id,))
+    third = ada.ask("please continue", "safely to land.", thread=thread, parent=second.id)
+    assert ada.model.requests[-1].messages[-2].text == f"{first.answer.text} {second.answer.text}"
+    assert (third.answer.cut, third.answer.warnings) == (False, ())
+
+
+def test_after_a_whole_answer_there_is_nothing_to_go_on_with(ada):
+    thread = ada.thread()
+    first = ada.ask("Who was your father?", FATHER, thread=thread)
+    turn = ada.ask(
+        "Go on.", FATHER, thread=thread, parent=first.id, rewrite=[rewritten("Who was Ada Marsh's father?", 1)]
+    )
+    assert turn.question.standalone == "Who was Ada Marsh's father?"
+
+
 def test_an_answer_by_a_server_that_read_a_part_is_marked(ada):
     turn = ada.ask("Who was your father?", Reply(FATHER, usage=Usage(prompt_tokens=40, output_tokens=9)))
     assert any("read only 40 of at least" in warning for warning in turn.answer.warnings)

@@ -290,3 +290,18 @@ def test_long_questions_are_decided_quickly(part):
     ):
         check(said)
     assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Go on.", "go on", "Please continue!", "And? Go on, please", "Bitte weiter", "继续", "Continuez, s'il vous plaît"],
+)
+def test_who_wants_the_rest_is_known(said):
+    assert talk.asks_to_go_on(said)
+
+
+@pytest.mark.parametrize(
+    "said", ["Did you go on?", "Why did you continue?", "Go on a journey", "Continue the war?", "", "?"]
+)
+def test_a_question_on_going_on_is_for_the_page(said):
+    assert not talk.asks_to_go_on(said)

@@ -29,7 +29,7 @@ from persona.ui import state
 from persona.ui.state import PREPARE, Engine
 from persona.wiring import Wiring
 from tests.portraits import portrait
-from tests.scripted import ScriptedModel
+from tests.scripted import Reply, ScriptedModel
 
 APP = str(Path(__file__).parents[1] / "persona" / "ui" / "script.py")
 INTERVIEW = "from persona.ui import interview\ninterview.page()\n"
@@ -515,6 +515,17 @@ def test_a_failed_turn_shows_the_sentence_and_can_be_tried_again(
     assert ANSWER in texts(at)
     failed, done = turns(engine, at)
     assert (failed.state, done.state, done.parent) == ("failed", "done", failed.parent)
+
+
+def test_an_answer_that_was_cut_is_gone_on_with_by_a_button(engine: Engine, odile: str, model: ScriptedModel) -> None:
+    model.replies += [Reply("My jackdaw was called Pip, and it", finish="length"), "stole spoons from the kitchen."]
+    at = settled(engine, ask(interview_page(person=odile), PIP))
+    assert "cut for length" in said(at)
+    at = settled(engine, click(at, "Go on"))
+
+    assert [turn.question.asked for turn in turns(engine, at)] == [PIP, "Go on."]
+    assert "stole spoons from the kitchen." in texts(at)
+    assert not [button for button in at.button if button.label == "Go on"], "it is whole now"
 
 
 def test_a_turn_stopped_before_anything_came_says_so(engine: Engine, odile: str, model: ScriptedModel) -> None:

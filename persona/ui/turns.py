@@ -67,6 +67,8 @@ def _ended(scene: Scene, turn: Turn) -> None:
         st.error(plain(turn.error), icon=":material/error:")
     if turn.answer is None and scene.can_ask and turn.id == scene.last:
         st.button("Try again", icon=":material/refresh:", key=f"again-{turn.id}", on_click=_again, args=(turn,))
+    if turn.answer and turn.answer.cut and scene.can_ask and turn.id == scene.last:
+        st.button("Go on", icon=":material/more_horiz:", key=f"on-{turn.id}", on_click=_go_on, args=(turn,))
     toolbar(f"tools-{turn.id}", _tools(scene, turn), _text(turn), _place(scene, turn), _Clicked(scene, turn))
     if rating := scene.ratings.get(turn.id):
         _why_rated(scene, rating)
@@ -166,6 +168,10 @@ class _Clicked:
 
 def _again(turn: Turn) -> None:
     asking.hold(turn.thread, turn.question.asked, instead_of=turn.id)
+
+
+def _go_on(turn: Turn) -> None:
+    asking.hold(turn.thread, "Go on.")
 
 
 def _why_rated(scene: Scene, rating: Rating) -> None:
