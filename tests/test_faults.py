@@ -202,6 +202,8 @@ def test_a_wiki_in_trouble_is_a_sentence_and_whoever_is_loaded_can_still_be_aske
         assert line.json("load", "Sorley Quint")["title"] == "Sorley Quint"
     assert "No network" in line_without_network(line)
     assert len(line.json("people")) == 2
+    line.model.replies += [PAID_ANSWER]
+    assert line.json("ask", "Ilse Körvin", PAID)["answer"] == PAID_ANSWER
 
 
 def line_without_network(line: Line) -> str:

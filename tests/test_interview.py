@@ -974,8 +974,8 @@ def test_a_person_who_was_deleted_is_told_and_the_thread_stays(own_ada):
     assert [t.id for t in own_ada.wiring.history.turns(thread)] == [first.id, turn.id]
 
 
-def load(talk: Talk, revision: str) -> str:
-    *_, loaded = talk.wiring.ingest.load(page("Ada Marsh", ADA, revision=revision))
+def load(talk: Talk, revision: str, sections: dict[str, str] = ADA) -> str:
+    *_, loaded = talk.wiring.ingest.load(page("Ada Marsh", sections, revision=revision))
     return str(loaded.build.id)
 
 
@@ -1032,13 +1032,39 @@ def test_vectors_that_are_lost_again_and_again_are_told(own_ada, monkeypatch):
     assert "Load the page again" in turn.error
 
 
-def test_old_turns_still_cite_the_revision_they_saw(own_ada):
-    first = own_ada.ask("Who was your father?", FATHER)
-    load(own_ada, "2")
-    own_ada.wiring.store.drop(own_ada.wiring.library.person(own_ada.person).build)
+def test_old_turns_still_cite_the_revision_they_saw_and_new_ones_the_new(own_ada):
+    asked = "Who was your father?"
+    first = own_ada.ask(asked, FATHER)
+    old = own_ada.wiring.library.person(own_ada.person).build
+    youth = ADA["Early life"].replace("Josiah Marsh, a fisherman", "Gideon Marsh, a sailmaker")
+    load(own_ada, "2", ADA | {"Early life": youth})
+    own_ada.wiring.store.drop(old)
+    second = own_ada.ask(asked, "My father was Gideon Marsh, a sailmaker.")
     stored = own_ada.wiring.history.turn(first.id)
-    assert stored.answer.sources[0].revision == "1"
-    assert "Josiah" in stored.answer.sources[0].text
+    for turn, revision, father in (
+        (stored, "1", "Josiah Marsh, a fisherman"),
+        (second, "2", "Gideon Marsh, a sailmaker"),
+    ):
+        source = next(source for source in turn.answer.sources if source.section == "Early life")
+        assert (source.revision, source.url) == (
+            revision,
+            f"https://wiki.test/wiki/Ada_Marsh?oldid={revision}#Early_life",
+        )
+        assert f"Her father was {father}" in source.text
+
+
+# --- pages that give the index nothing ---
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [{"…": "…"}, {"Then": "He was there, and so were they."}, {"Introduction": "…"}],
+    ids=["no word", "function words", "no word but the heading"],
+)
+def test_a_page_without_words_is_asked_in_vain(tmp_path, minilm, sections):
+    wordless = talk_with(tmp_path, minilm, page("Ivo Brandt", sections))
+    assert refused(wordless.ask("Who is Bill?"))
+    assert wordless.model.requests == []
 
 
 # --- languages ---
@@ -1080,8 +1106,13 @@ def test_off_topic_questions_are_refused_there_in_the_page_s_language(foreign, l
 
 
 def test_a_german_page_asked_in_german_is_answered_in_german(foreign):
-    foreign["de"].ask("Wie hieß die Katze, die im Ballon mitflog?", "Sie hieß Minka.")
-    assert "German" in "\n".join(m.text for m in foreign["de"].model.asked("answer")[-1].messages)
+    def as_told(request):
+        return "Sie hieß Minka." if "interview in German" in request.messages[0].text else "She was called Minka."
+
+    turn = foreign["de"].ask("Wie hieß die Katze, die im Ballon mitflog?", as_told)
+    assert (turn.answer.text, turn.answer.found) == ("Sie hieß Minka.", True)
+    cat = next(source for source in turn.answer.sources if source.section == "Ballonfahrten")
+    assert "eine Katze namens Minka" in cat.text
 
 
 def test_a_german_question_that_names_the_persona_is_put_as_it_was_asked(foreign):

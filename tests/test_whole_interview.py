@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,18 +10,19 @@ import pytest
 from persona.judging import first_person
 from persona.records import Finished, Turn
 from persona.wiring import Wiring
-from tests.core import settings
+from tests.core import settings, wikitext_page
+from tests.mediawiki import GERMAN_PAGE
 
 pytestmark = pytest.mark.builtin
 TITLE = "Marie Curie"
 
 
 class Talking:
-    """One thread with the sample."""
+    """One thread with somebody who is loaded."""
 
-    def __init__(self, wiring: Wiring) -> None:
+    def __init__(self, wiring: Wiring, title: str) -> None:
         self._wiring = wiring
-        person = next(person for person in wiring.library.people() if person.title == TITLE)
+        person = next(person for person in wiring.library.people() if person.title == title)
         self.thread = wiring.history.start(person.id).id
         self._last: str | None = None
 
@@ -33,11 +35,15 @@ class Talking:
 
 
 @pytest.fixture(scope="module")
-def talking(builtin_home: Path, builtin_address: str) -> Talking:
-    wiring = Wiring(settings(builtin_home, llm="builtin"))
+def wiring(builtin_home: Path, builtin_address: str) -> Wiring:
+    return Wiring(settings(builtin_home, llm="builtin"))
+
+
+@pytest.fixture(scope="module")
+def talking(wiring: Wiring) -> Talking:
     for _ in wiring.loader.samples():
         pass
-    return Talking(wiring)
+    return Talking(wiring, TITLE)
 
 
 def test_a_question_is_answered_in_the_first_person_from_the_page_with_sources(talking: Talking):
@@ -73,3 +79,15 @@ def test_a_follow_up_is_understood(talking: Talking):
     assert "Pierre" in turn.question.standalone or "husband" in turn.question.standalone
     assert turn.answer
     assert turn.answer.found
+
+
+def test_a_german_page_asked_in_german_is_answered_in_german(wiring: Wiring):
+    for _ in wiring.ingest.load(wikitext_page(GERMAN_PAGE, "de")):
+        pass
+    turn = Talking(wiring, GERMAN_PAGE).ask("Wo haben Sie das Uhrmacherhandwerk gelernt?")
+    assert turn.answer
+    assert turn.answer.found
+    words = set(re.findall(r"\w+", turn.answer.text.casefold()))
+    assert {"ich", "genf"} <= words
+    assert not words & {"i", "my", "the", "of", "from", "learned", "geneva"}
+    assert any("nach Genf" in source.text for source in turn.answer.sources)
