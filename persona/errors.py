@@ -14,6 +14,7 @@ PersonaError
 │   ├── ModelUnreachable  nothing answers at its address
 │   ├── ModelMissing      the server answers but does not have the model
 │   ├── ModelGarbled      the reply was empty or could not be understood
+│   │   └── ThoughtAloud  thinking came as if it were the answer
 │   └── ContextExceeded   the request does not fit the context window
 ├── EmbedderError         the embedder cannot be used
 ├── IndexMismatch         the index was built by another embedder or chunker
@@ -95,6 +96,10 @@ class ModelMissing(ModelError):
 
 class ModelGarbled(ModelError):
     """The reply was empty or could not be understood."""
+
+
+class ThoughtAloud(ModelGarbled):
+    """What came until now as the answer was thinking. The model's next replies are passed on only when they are whole."""
 
 
 class ContextExceeded(ModelError):

@@ -32,6 +32,7 @@ from persona.records import (
     Thread,
     Turn,
     Visitor,
+    Withdrawn,
     Working,
     new_id,
     now,
@@ -126,6 +127,7 @@ class Interview:
                     if cancelled and cancelled():
                         break
                     shown += event.text if isinstance(event, Text) else ""
+                    shown = "" if isinstance(event, Withdrawn) else shown
                     yield event
                 else:
                     ended = replace(turn, state="done")

@@ -404,8 +404,13 @@ class Waiting(Working):
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawn(Working):
+    """All Text until now was no answer; another may follow."""
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
-    """A piece of the answer that will stand."""
+    """A piece of the answer that will stand, unless it is Withdrawn."""
 
     text: str
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from persona.errors import PersonaError
 from persona.interview import Interview
 from persona.ports import History
-from persona.records import Asked, Event, Finished, Text, Visitor, Waiting, Working
+from persona.records import Asked, Event, Finished, Text, Visitor, Waiting, Withdrawn, Working
 
 _EVERY = 0.15  # seconds between two notes of what came so far
 _AGAIN = 2.0  # seconds between two tries to store the end of a turn
@@ -71,6 +71,7 @@ class Runner:
                 if isinstance(event, Finished):
                     break
                 text += event.text if isinstance(event, Text) else ""
+                text = "" if isinstance(event, Withdrawn) else text
                 changed = isinstance(event, Working)
                 if isinstance(event, Working):
                     doing = f"{steps}\n{event.step}".lstrip()

@@ -6,6 +6,8 @@ from collections import deque
 
 from persona.records import Attempt, ModelCall, Trace
 
+_ASKED = frozenset({"answered", "not supported", "not found"})  # what came of an attempt that asked for an answer
+
 
 def stage_seconds(trace: Trace) -> list[float]:
     """The seconds that the models took for each attempt: what chose or ranked for it, then the answer it sent for."""
@@ -15,10 +17,21 @@ def stage_seconds(trace: Trace) -> list[float]:
         spent = 0.0
         while calls and calls[0].step != "answer" and _belongs(calls[0], attempt):
             spent += calls.popleft().seconds
-        if calls and calls[0].step == "answer" and attempt.outcome in {"answered", "not found"}:
-            spent += calls.popleft().seconds
+        if attempt.outcome in _ASKED:
+            spent += _answering(calls)
         seconds.append(spent)
     return seconds
+
+
+def _answering(calls: deque[ModelCall]) -> float:
+    """Of the next call for an answer, and of those before it in which the model only thought aloud."""
+    spent = 0.0
+    while calls and calls[0].step == "answer":
+        call = calls.popleft()
+        spent += call.seconds
+        if not call.error:
+            break
+    return spent
 
 
 def _belongs(call: ModelCall, attempt: Attempt) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from persona.budget import check, dropped, estimate, fill, fitting
-from persona.errors import ModelError, ModelGarbled
+from persona.errors import ModelError, ModelGarbled, ThoughtAloud
 from persona.ports import ChatModel
 from persona.prompts import Prompt
 from persona.records import PATH_SEPARATOR, ChatRequest, Chunk, Delta, Message, ModelCall, Step, Turn, Usage
@@ -236,6 +236,8 @@ class Steps:
                 yield from stream
             except (ModelError, Stopped) as error:
                 failed = str(error)
+                if isinstance(error, ThoughtAloud):
+                    stream.reply = ""  # thinking is kept nowhere
                 raise
             finally:
                 reply.found, reply.text, reply.cut = stream.found, stream.text, cut

@@ -7,13 +7,14 @@ never reaches the answering model. Knows nothing of how turns are stored or show
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from persona import talk
 from persona.addressing import with_you
 from persona.budget import trimmed
+from persona.errors import ThoughtAloud
 from persona.grounding import checked, whole_answer
 from persona.records import (
     INTRODUCTION,
@@ -32,6 +33,7 @@ from persona.records import (
     Text,
     Trace,
     Turn,
+    Withdrawn,
     Working,
 )
 from persona.retrieval import Candidate, excerpt, rank_by_ngrams, stands_out
@@ -264,22 +266,19 @@ class TurnRun:
         further: Sequence[Message] = (),
     ) -> Iterator[Event]:
         """`further` is what followed the question, where an answer is gone on with."""
-        reply = Reply()
-        answer = pieces = self._steps.answer(self._person.title, self._person.language, passages, asked, reply, further)
-        if self._english:
-            to_you = stage == "conversation"
-            pieces = to_interviewer(answer) if to_you else in_first_person(answer, asked, self._person.title)
-        said = ""
+        reply, said = Reply(), ""
+        told = stage, passages, asked, reply, further
         try:
-            with self._timed("answer"), closing(answer), closing(pieces):
-                for piece in checked(pieces, asked, passages, reply, self._build, self._person.language):
-                    begins = self._english and not said and not further
-                    text = as_known(piece, "\n".join(passages)) if begins else piece
-                    said += text
-                    yield Text(text)
+            with closing(self._pieces(*told)) as pieces:
+                for piece in pieces:
+                    said += piece
+                    yield Text(piece)
+        except ThoughtAloud:  # once: the model's next reply is passed on only when it is whole
+            yield Withdrawn("asking again, as the model thought aloud")
+            said = "".join(self._pieces(*told))
+            if said:
+                yield Text(said)
         finally:
-            if reply.call:
-                self._calls.append(reply.call)
             self._dropped += reply.dropped
         sent = evidence[: len(evidence) - len(reply.dropped)] if evidence else ()
         outcome = "answered" if said else "not supported" if reply.found or reply.text else "not found"
@@ -288,6 +287,24 @@ class TurnRun:
             whole = whole_answer(said, stage, sent, passages, self.question, self._build, self._person.language)
             cut = ("the answer was cut for length: say “Go on” for the rest",) if reply.cut else ()
             self.answer = replace(whole, cut=reply.cut, warnings=(*whole.warnings, *cut, *self._trimmed()))
+
+    def _pieces(
+        self, stage: Stage, passages: Sequence[str], asked: str, reply: Reply, further: Sequence[Message]
+    ) -> Generator[str]:
+        """The answer's pieces as they may be shown; the call is kept, however it ends."""
+        answer = pieces = self._steps.answer(self._person.title, self._person.language, passages, asked, reply, further)
+        if self._english:
+            to_you = stage == "conversation"
+            pieces = to_interviewer(answer) if to_you else in_first_person(answer, asked, self._person.title)
+        begins = self._english and not further
+        try:
+            with self._timed("answer"), closing(answer), closing(pieces):
+                for piece in checked(pieces, asked, passages, reply, self._build, self._person.language):
+                    yield as_known(piece, "\n".join(passages)) if begins else piece
+                    begins = False
+        finally:
+            if reply.call:
+                self._calls.append(reply.call)
 
     def _say(self, text: str, stage: Stage) -> Iterator[Event]:
         self.answer = Answer(text, True, stage)

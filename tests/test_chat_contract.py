@@ -11,7 +11,7 @@ import pytest
 
 from persona.adapters.ollama import OllamaModel
 from persona.adapters.openai_server import OpenAIServerModel
-from persona.errors import ContextExceeded, ModelError, ModelGarbled, ModelMissing, ModelUnreachable
+from persona.errors import ContextExceeded, ModelError, ModelGarbled, ModelMissing, ModelUnreachable, ThoughtAloud
 from persona.ports import ChatModel
 from persona.records import ChatRequest, Delta, Message, Usage
 from tests.loopback import LoopbackServer, WireReply
@@ -173,10 +173,11 @@ def test_after_a_model_thought_aloud_its_replies_are_held_back_whole(
 ) -> None:
     model, server = served
     long = "Let me see what the page says of it. " * 20 + "</think>Hi"
-    server.replies += [long, long]
-    with pytest.raises(ModelGarbled, match="Ask again"):
+    server.replies += [long, long, long]
+    with pytest.raises(ThoughtAloud, match="Ask again"):
         list(model.chat(request(stream=True, max_tokens=1000)))
     assert [delta.text for delta in model.chat(request(stream=True, max_tokens=1000))] == ["Hi"]
+    assert text(list(model.chat(request(stream=True, max_tokens=100)))) == "", "cut before its thinking ended"
 
 
 def test_closing_the_iterator_ends_the_request(served: tuple[ChatModel, LoopbackServer]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from persona.adapters.minilm import MiniLM
-from persona.errors import ModelUnreachable
+from persona.errors import ModelUnreachable, ThoughtAloud
 from persona.records import ModelStatus, Turn
 from persona.wiring import Wiring
 from tests.cli_fixture import ILSE, PAID, PAID_ANSWER, SKY, Line, line, wired
@@ -248,6 +248,20 @@ def test_with_json_the_trace_goes_to_stderr(line: Line) -> None:
     result = line.run("ask", "Ilse Körvin", SKY, "--json", "--trace")
     assert set(json.loads(result.stdout)) == _ASK_KEYS
     assert "Trace of turn" in result.stderr
+
+
+def test_an_answer_that_turns_out_as_thinking_is_said_to_be_none_before_the_next_one(line: Line) -> None:
+    line.load()
+    thinking = "I was paid forty silver crowns for the tide bell, as the page has it. So I say that. Or do I"
+    thought_aloud = Reply(thinking, error=ThoughtAloud("Ask again."))
+    line.model.replies += [thought_aloud, PAID_ANSWER, thought_aloud, PAID_ANSWER]
+    result = line.run("ask", "ilse korvin", PAID)
+    came, _, rest = result.stdout.partition("\n")
+    assert came
+    assert thinking.startswith(came)
+    assert rest.startswith(f"{PAID_ANSWER}\n")
+    assert "That was no answer but the model's thinking." in result.stderr
+    assert line.json("ask", "ilse korvin", PAID)["answer"] == PAID_ANSWER
 
 
 def test_a_model_that_fails_is_an_error_and_the_question_is_kept(line: Line) -> None:

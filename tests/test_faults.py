@@ -1,4 +1,5 @@
-"""Model servers and wikis that fail, and processes that are killed: what the reader sees, what is kept, what works next.
+"""Model servers and wikis that fail, models that think, and processes that are killed: what the reader sees, what is
+kept, what works next.
 
 Each fault is real: a port where nobody listens, a server that is killed, a connection that ends. After each the same
 process goes on.
@@ -6,27 +7,31 @@ process goes on.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from persona import runner
 from persona.adapters import ollama_client, openai_client
 from persona.adapters.builtin import BuiltinServer
 from persona.adapters.builtin_child import Places, read_record
 from persona.adapters.openai_server import LOAD_SECONDS
 from persona.adapters.wikipedia import Wikipedia
-from persona.records import Turn
+from persona.records import Event, Finished, Text, Turn, Withdrawn
 from persona.runner import Runner
 from tests.cli_fixture import PAID, PAID_ANSWER, ROOT, Line, line, start
 from tests.core import settings
-from tests.loopback import WireReply
+from tests.loopback import PIECE, WireReply
 from tests.needs import need
 from tests.openai_style import OpenAIStyleServer
 from tests.reader import FATHER, FATHER_ASKED, Reader, reader_of, wait_for
@@ -141,6 +146,154 @@ def test_a_model_that_loads_slowly_is_waited_for(reader: Reader, server: OpenAIS
     assert turn.answer
     assert turn.answer.text == FATHER
     assert turn.trace.calls[0].seconds > 11
+
+
+# --- models that think ---
+
+SECRET = "so the answer must be herring"
+WONDER = f"The interviewer asks for the father, {SECRET}."
+ALOUD = (
+    "My father was Josiah Marsh, a fisherman. My mother Ruth sold herring on the quay. I had nine brothers, and the vicar "
+    f"Thomas Hale taught me Latin and the use of the sextant, {SECRET}. I paid him with eggs, and I was born in Whitby."
+)
+
+
+def interviewed(reader: Reader, question: str = FATHER_ASKED, parent: str | None = None) -> tuple[list[Event], Turn]:
+    """The events of a turn but its last, and what that says is stored."""
+    *events, last = reader.wiring.interview.ask(question, reader.thread, parent)
+    assert isinstance(last, Finished)
+    assert reader.wiring.history.turn(last.turn.id) == last.turn
+    return events, last.turn
+
+
+def shown(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, Text))
+
+
+def stored(home: Path) -> str:
+    """All that the database holds."""
+    with closing(sqlite3.connect(home / "persona.db")) as database:
+        return "\n".join(database.iterdump())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(f"<think>{WONDER}</think>\n\n{FATHER}", id="pair"),
+        pytest.param(f"{WONDER}</think>{FATHER}", id="closing-tag-alone"),
+        pytest.param(f"<think>\n\n</think>\n\n{FATHER}", id="empty-pair"),
+        pytest.param(WireReply(FATHER, thinking=WONDER), id="a-field-of-its-own"),
+    ],
+)
+def test_thinking_is_neither_shown_nor_kept(
+    reader: Reader, server: OpenAIStyleServer, tmp_path: Path, reply: WireReply | str
+) -> None:
+    assert len("<think>") > PIECE, "a tag comes whole"
+    server.replies += [reply]
+    events, turn = interviewed(reader)
+    assert turn.answer
+    assert shown(events) == turn.answer.text == FATHER
+    assert [call.reply for call in turn.trace.calls] == [FATHER]
+    assert SECRET not in stored(tmp_path)
+
+
+def test_thinking_that_comes_to_light_late_is_withdrawn_and_the_model_is_asked_again(
+    reader: Reader, server: OpenAIStyleServer, tmp_path: Path
+) -> None:
+    server.replies += [f"{ALOUD}</think>{FATHER}"] * 2
+    events, turn = interviewed(reader)
+    (withdrawn,) = (event for event in events if isinstance(event, Withdrawn))
+    before, after = events[: events.index(withdrawn)], events[events.index(withdrawn) :]
+    assert shown(before)
+    assert ALOUD.startswith(shown(before))
+    assert turn.answer
+    assert shown(after) == turn.answer.text == FATHER
+    assert [(call.reply, bool(call.error)) for call in turn.trace.calls] == [("", True), (FATHER, False)]
+    assert [attempt.outcome for attempt in turn.trace.attempts] == ["answered"]
+    assert SECRET not in stored(tmp_path)
+
+
+def test_what_was_withdrawn_is_gone_from_the_page_before_the_model_is_asked_again(
+    reader: Reader, server: OpenAIStyleServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_EVERY", 0.0)
+    seen: list[Turn] = []
+
+    def look(_: object) -> str:
+        seen.extend(reader.turns())
+        return FATHER
+
+    server.replies += [f"{ALOUD}</think>{FATHER}", look]
+    turn = reader.ask()
+    assert turn.answer
+    assert turn.answer.text == FATHER
+    ((partial, step),) = ((running.partial, running.step) for running in seen)
+    assert partial == ""
+    assert step.splitlines()[-2:] == ["answering", "asking again, as the model thought aloud"]
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        pytest.param(f"<think>{ALOUD * 3}", id="never-closed"),
+        pytest.param(WireReply("", thinking=ALOUD * 3), id="a-field-of-its-own"),
+    ],
+)
+def test_thinking_that_eats_the_budget_is_asked_past_once_and_never_an_answer(
+    reader: Reader, server: OpenAIStyleServer, tmp_path: Path, thought: WireReply | str
+) -> None:
+    server.replies += [thought, thought]
+    events, turn = interviewed(reader)
+    assert (turn.state, turn.answer, turn.partial, shown(events)) == ("failed", None, "", "")
+    assert "empty reply twice" in turn.error
+    assert len(server.chats) == 2
+    server.replies += [thought, FATHER]
+    events, turn = interviewed(reader)
+    assert turn.answer
+    assert turn.answer.text == shown(events) == FATHER
+    assert [call.tries for call in turn.trace.calls] == [2]
+    assert len(server.chats) == 4
+    assert SECRET not in stored(tmp_path)
+
+
+def test_a_model_that_thought_aloud_and_then_thinks_to_the_end_gives_no_answer(
+    reader: Reader, server: OpenAIStyleServer, tmp_path: Path
+) -> None:
+    server.replies += [f"{ALOUD}</think>{FATHER}", ALOUD * 3, ALOUD * 3]
+    _, turn = interviewed(reader)
+    assert (turn.state, turn.answer, turn.partial) == ("failed", None, "")
+    assert "empty reply twice" in turn.error
+    assert SECRET not in stored(tmp_path)
+
+
+def test_thinking_and_evidence_are_no_part_of_what_is_told_later(
+    reader: Reader, server: OpenAIStyleServer, tmp_path: Path
+) -> None:
+    rewritten = json.dumps({"question": "What did Josiah Marsh do?", "turns": [1]})
+    first_asked = "You asked me who my father was."
+    server.replies += [
+        f"<think>{SECRET}</think>{FATHER}",
+        WireReply(rewritten, thinking=SECRET),
+        WireReply("He was a fisherman.", thinking=SECRET),
+        f"{SECRET}</think>{first_asked}",
+    ]
+    _, first = interviewed(reader)
+    _, second = interviewed(reader, "What did he do?", first.id)
+    _, third = interviewed(reader, "What did I ask you first?", second.id)
+    assert second.question.standalone == "What did Josiah Marsh do?"
+    assert [turn.answer and turn.answer.text for turn in (first, second, third)] == [
+        FATHER, "As far as I know, he was a fisherman.", first_asked,
+    ]  # fmt: skip
+    answer, rewrite, *_, conversation = (json.dumps(chat["messages"]) for chat in server.chats)
+    assert "She had nine brothers" in answer
+    for later in (rewrite, conversation):
+        assert FATHER in later
+        assert "nine brothers" not in later
+    assert not [chat for chat in server.chats if SECRET in json.dumps(chat)]
+    assert SECRET not in stored(tmp_path)
+
+
+# --- the built-in model ---
 
 
 class _Weightless(BuiltinServer):

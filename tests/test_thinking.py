@@ -5,7 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from persona.adapters.thinking import HOLD, ThinkingFilter, ThoughtAloud, hold_for, without_thinking
+from persona.adapters.thinking import HOLD, ThinkingFilter, hold_for, without_thinking
+from persona.errors import ThoughtAloud
 from persona.records import Delta, Usage
 
 
@@ -86,6 +87,20 @@ def test_how_much_is_held_back_follows_from_the_models_name(model: str, hold: in
 def test_usage_and_finish_come_with_the_last_piece_wherever_the_server_put_them() -> None:
     reply = [Delta("<think>a"), Delta("</think>Hi", finish="length"), Delta(usage=Usage(7, 3))]
     assert list(without_thinking(reply, 0)) == [Delta("Hi"), Delta("", Usage(7, 3), "length")]
+
+
+@pytest.mark.parametrize(
+    ("reply", "finish", "left"),
+    [
+        ("I wonder and wonder", "length", ""),
+        ("I wonder.</think>Hi, I am", "length", "Hi, I am"),
+        ("Hi", "stop", "Hi"),
+    ],
+)
+def test_a_reply_cut_in_thinking_that_no_tag_opens_leaves_nothing(reply: str, finish: str, left: str) -> None:
+    deltas = [Delta(piece) for piece in reply] + [Delta(finish=finish)]  # type: ignore[arg-type]
+    assert "".join(delta.text for delta in without_thinking(deltas, None, unopened=True)) == left
+    assert "".join(delta.text for delta in without_thinking(deltas, None)) == (left or reply)
 
 
 def test_a_reply_that_is_not_streamed_stays_one_piece() -> None:

@@ -20,9 +20,9 @@ import numpy as np
 from persona.adapters.chat_log import counted, logged_chat
 from persona.adapters.embedding import BATCH, MOST_TOKENS, estimate, languages_of, unit
 from persona.adapters.ollama_client import Server, is_too_long
-from persona.adapters.thinking import ThoughtAloud, hold_for, without_thinking
+from persona.adapters.thinking import hold_for, without_thinking
 from persona.calls import logged
-from persona.errors import ModelError, ModelMissing, ModelUnreachable
+from persona.errors import ModelError, ModelMissing, ModelUnreachable, ThoughtAloud
 from persona.importing import IMPORTS
 from persona.ports import Vectors
 from persona.records import ChatRequest, Delta, ModelStatus, Usage
@@ -53,20 +53,20 @@ class OllamaModel:
         self.name = model
         self.context_window = context_window
         self._server = Server(host)
-        self._hold = hold_for(model)
+        self._thinks_aloud = False  # though it is told not to
 
     def chat(self, request: ChatRequest) -> Iterator[Delta]:
         """See ports.ChatModel."""
-        hold = self._hold if request.stream else None
+        hold = None if self._thinks_aloud or not request.stream else hold_for(self.name)
         try:
             with (
                 logged_chat("ollama", self.name, request, address=self._server.host) as facts,
                 self._server.translated(self.name),
                 closing(self._deltas(request)) as deltas,
             ):
-                yield from without_thinking(counted(deltas, facts), hold)
+                yield from without_thinking(counted(deltas, facts), hold, unopened=self._thinks_aloud)
         except ThoughtAloud:
-            self._hold = None
+            self._thinks_aloud = True
             raise
 
     def status(self) -> ModelStatus:

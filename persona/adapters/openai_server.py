@@ -20,9 +20,9 @@ import numpy as np
 from persona.adapters.chat_log import counted, logged_chat
 from persona.adapters.embedding import BATCH, MOST_TOKENS, estimate, languages_of, unit
 from persona.adapters.openai_client import Loading, Server
-from persona.adapters.thinking import ThoughtAloud, hold_for, without_thinking
+from persona.adapters.thinking import hold_for, without_thinking
 from persona.calls import logged
-from persona.errors import EmbedderError, ModelError, ModelMissing, ModelUnreachable
+from persona.errors import EmbedderError, ModelError, ModelMissing, ModelUnreachable, ThoughtAloud
 from persona.importing import IMPORTS
 from persona.ports import Vectors
 from persona.records import ChatRequest, Delta, ModelStatus, Usage
@@ -63,10 +63,10 @@ class OpenAIServerModel:
 
     def chat(self, request: ChatRequest) -> Iterator[Delta]:
         """See ports.ChatModel."""
-        hold = None if self._thinks_aloud or not request.stream else hold_for(self.name)
+        own = None if self._thinks_aloud else hold_for(self.name)
         try:
             with closing(self._patiently(request)) as deltas:
-                yield from without_thinking(deltas, hold)
+                yield from without_thinking(deltas, own if request.stream else None, unopened=own is None)
         except ThoughtAloud:
             self._thinks_aloud = True
             raise

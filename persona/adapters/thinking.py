@@ -6,7 +6,8 @@ one, one that is never closed (then nothing is left) and a closing tag alone, be
 The limit: a closing tag alone comes after the thinking, so a streamed reply must be held back until it can no longer
 come. For a model that may think that is HOLD characters, for one that always does the whole reply, for one that never
 does nothing. Should it come later still, the reply is given up with ThoughtAloud, so that thinking is never stored as
-an answer, and whoever asks again should hold back everything.
+an answer, and whoever asks again should hold back everything. Thinking without any tag is not known as such, unless
+the model is known to think so and its reply was cut for length.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from persona.errors import ModelGarbled
+from persona.errors import ThoughtAloud
 from persona.records import Delta, Usage
 
 HOLD = 200
@@ -25,10 +26,6 @@ _ALWAYS = re.compile(r"thinking|qwq|deepseek-r1|\br1\b|reasoner|reasoning|magist
 _NEVER = re.compile(r"qwen-?(1|2)|llama|gemma-?[123]?\b|mistral|mixtral|\bphi-?[34]\b|smollm-?2", re.IGNORECASE)
 
 
-class ThoughtAloud(ModelGarbled):
-    """A closing tag came after text that had been passed on already: that text was thinking."""
-
-
 def hold_for(model: str) -> int | None:
     """How many characters of this model's replies to hold back, by its name; None for the whole reply."""
     if _ALWAYS.search(model):
@@ -36,8 +33,12 @@ def hold_for(model: str) -> int | None:
     return 0 if _NEVER.search(model) else HOLD
 
 
-def without_thinking(deltas: Iterable[Delta], hold: int | None) -> Iterator[Delta]:
-    """The same reply without thinking; the last Delta has usage and finish. Raises ThoughtAloud."""
+def without_thinking(deltas: Iterable[Delta], hold: int | None, *, unopened: bool = False) -> Iterator[Delta]:
+    """The same reply without thinking; the last Delta has usage and finish. Raises ThoughtAloud.
+
+    `unopened` is of a model that begins with thinking which no tag opens: of a reply cut before the closing one nothing
+    is left.
+    """
     thinking = ThinkingFilter(hold)
     last = Delta(usage=Usage())
     for delta in deltas:
@@ -45,13 +46,17 @@ def without_thinking(deltas: Iterable[Delta], hold: int | None) -> Iterator[Delt
         if text:
             yield Delta(text)
         last = Delta(usage=delta.usage or last.usage, finish=delta.finish or last.finish)
-    yield Delta(thinking.end(), last.usage, last.finish or "stop")
+    rest = thinking.end()
+    if unopened and last.finish == "length" and not thinking.closed:
+        rest = ""
+    yield Delta(rest, last.usage, last.finish or "stop")
 
 
 class ThinkingFilter:
     """One reply's filter: `feed` returns what can be passed on, `end` the rest. White space in front is dropped."""
 
     def __init__(self, hold: int | None) -> None:
+        self.closed = False  # whether a closing tag came
         self._hold = hold
         self._raw = ""  # may be the beginning of a tag
         self._held = ""  # text that would be thinking if a closing tag came
@@ -93,4 +98,5 @@ class ThinkingFilter:
             if self._shown:
                 raise ThoughtAloud("The model showed its thinking as if it were the answer. Ask again.")
             self._held = ""
+        self.closed = self.closed or closing
         self._inside = not closing

@@ -13,7 +13,7 @@ from persona.cli.data import turn_data
 from persona.cli.output import Waiting, line, note, say, write, write_json
 from persona.cli.trace import show_trace
 from persona.errors import InputError
-from persona.records import Asked, Event, Finished, Person, Text, Turn, Working
+from persona.records import Asked, Event, Finished, Person, Text, Turn, Withdrawn, Working
 
 if TYPE_CHECKING:
     from persona.interview import Interview
@@ -90,6 +90,11 @@ def answer(
         for event in events:
             if isinstance(event, Asked):
                 stored(event.turn)
+            elif isinstance(event, Withdrawn):
+                if first is not None and not quiet:
+                    write("\n")
+                    note("That was no answer but the model's thinking. It is asked again.", style="dim")
+                first = None
             elif isinstance(event, Working):
                 waiting.at(event.step)
             elif isinstance(event, Text):
