@@ -152,7 +152,7 @@ class Steps:
         return (sections[number - 1] if number else None), call
 
     def rank(self, title: str, chunks: Sequence[Chunk], question: str) -> tuple[dict[str, int], ModelCall]:
-        """Scores from 0 to 10 by chunk id, all in one call; a chunk without a readable score is left out."""
+        """Scores from 0 to 10 by chunk id, all in one call; a chunk without a readable score is left out and named there."""
 
         def filled(count: int) -> dict[str, str]:
             lines = (f"[{n}] {passage(chunk)}" for n, chunk in enumerate(chunks[:count], 1))
@@ -168,7 +168,9 @@ class Steps:
             return _scores(text, chunks)
 
         scores, call = self._ask("rank", self.model, filled(most), schema, 8 * most + 16, parse)
-        return scores or {}, replace(call, dropped=dropped("passage", "the ranking", len(chunks), most))
+        unread = [str(n) for n, chunk in enumerate(chunks, 1) if scores and chunk.id not in scores]
+        error = f"no readable score: {', '.join(unread)}" if unread else call.error
+        return scores or {}, replace(call, error=error, dropped=dropped("passage", "the ranking", len(chunks), most))
 
     def answer(
         self,

@@ -220,9 +220,8 @@ class TurnRun:
         self._calls.append(call)
         kept = sorted((c for c in fresh if scores.get(c.id, 0) >= RANK_FROM), key=lambda c: -scores[c.id])
         evidence = [Evidence("ranked", chunk, scores[chunk.id] / 10) for chunk in kept[:SENT]]
-        yield from self._try_chunks(
-            "ranked", evidence, call.error or f"{len(kept)} of {len(fresh)} scored {RANK_FROM} or more"
-        )
+        how = f"{len(kept)} of {len(fresh)} scored {RANK_FROM} or more"
+        yield from self._try_chunks("ranked", evidence, f"{how}; {call.error}" if call.error else how)
 
     def _ngrams(self, _: list[Candidate]) -> Iterator[Event]:
         found = rank_by_ngrams(self._searcher.index, self.question.standalone)

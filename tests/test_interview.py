@@ -416,11 +416,33 @@ def test_passages_scored_five_and_more_are_tried_in_one_call(ada):
     assert turn.answer.stage == "ranked"
 
 
+def test_among_readable_scores_an_unreadable_one_is_not_relevant_and_the_trace_names_it(ada):
+    def score(request):
+        told = {"1": "0-10", "2": "8/10", "3": "often"}
+        return json.dumps({name: told.get(name, 4) for name in request.schema["properties"]})
+
+    turn = ada.ask(
+        "Who was your father?", "NOT FOUND", "NOT FOUND", "I was the keeper of the lighthouse.", rank=[score]
+    )
+    ranked = turn.trace.attempts[-1]
+    (evidence,) = [e for e in ranked.evidence if e.chunk.path != ("Introduction",)]
+    (request,) = ada.model.asked("rank")
+    assert f"[2] {evidence.chunk.path[-1]}: {evidence.chunk.text[:40]}" in request.messages[-1].text
+    (call,) = (call for call in turn.trace.calls if call.step == "rank")
+    assert (call.tries, call.error) == (1, "no readable score: 1, 3")
+    passages = len(request.schema["properties"])
+    assert ranked.detail == f"1 of {passages} scored 5 or more; no readable score: 1, 3"
+
+
 def test_unreadable_scores_are_not_relevant_and_the_ngrams_are_tried(ada):
     talk = staged(ada, "ranked, ngrams")
     turn = talk.ask("Did you mend the lamp?", "I mended the lamp.", rank=["All good!", "Yes."])
     assert turn.answer.stage == "ngram"
     assert next(call for call in turn.trace.calls if call.step == "rank").error
+    (ranked,) = (attempt for attempt in turn.trace.attempts if attempt.stage == "ranked")
+    assert (ranked.outcome, ranked.evidence) == ("no passage", ())
+    assert ranked.detail.startswith("0 of ")
+    assert ranked.detail.endswith("; the reply could not be used")
     talk.wiring.database.close()
 
 
@@ -633,6 +655,22 @@ def test_a_rewriter_that_answers_or_bends_is_not_heard_and_never_shown(ada, repl
     assert shown == "I think she sold fish on the quay."
     if reply:
         assert reply not in told(ada)
+
+
+def test_a_rewriter_that_gives_prose_twice_leaves_the_question_as_it_was_asked(ada):
+    thread = ada.thread()
+    first = ada.ask("Who was your father?", FATHER, thread=thread)
+    prose = ["Your father sold herring.", "I would rather not."]
+    answer = "I think she sold fish on the quay."
+    asked = "What did your mother sell?"
+    events = list(ada.events(asked, answer, thread=thread, parent=first.id, rewrite=prose))
+    ada.model.assert_done()
+    turn = events[-1].turn
+    assert turn.question == Question(asked, asked)
+    assert "".join(event.text for event in events if isinstance(event, Text)) == turn.answer.text == answer
+    call = turn.trace.calls[0]
+    assert (call.step, call.tries, call.error) == ("rewrite", 2, "the reply could not be used")
+    assert not [said for said in prose if said in told(ada)]
 
 
 def test_the_rewrite_is_never_streamed(ada):

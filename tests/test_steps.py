@@ -151,7 +151,7 @@ def test_the_oldest_turns_go_first_when_the_window_is_small(made):
     assert found.turns[0] in {past[n].id for n in range(1, 6)}
 
 
-def test_a_refusal_is_told_as_such_and_thinking_or_evidence_is_no_part_of_the_past():
+def test_a_refusal_is_told_as_such_and_a_question_without_an_answer_alone():
     told = conversation(TITLE, [turn("How tall are you?", "My page doesn't tell.", found=False), turn("Who?")])
     assert told == "1. Interviewer: How tall are you?\n   Ada Marsh: My page doesn't tell.\n2. Interviewer: Who?"
 
@@ -212,7 +212,7 @@ def test_all_passages_are_scored_in_one_call(made):
     steps, model = made('{"1": 2, "2": 9, "3": 0}')
     scores, call = steps.rank(TITLE, chunks("one", "two", "three"), "Who?")
     assert scores == {"c1": 2, "c2": 9, "c3": 0}
-    assert call.step == "rank"
+    assert (call.step, call.error) == ("rank", "")
     assert len(model.requests) == 1
     assert "[2] The storm: two" in sent(model.requests[0])
 
@@ -230,8 +230,9 @@ def test_odd_spellings_of_scores_are_read_and_unreadable_ones_left_out(made):
         "9": "None",
     }
     steps, _ = made(json.dumps(reply))
-    scores, _ = steps.rank(TITLE, chunks(*"abcdefghi"), "Who?")
+    scores, call = steps.rank(TITLE, chunks(*"abcdefghij"), "Who?")
     assert scores == {"c1": 8, "c2": 7, "c3": 6, "c4": 10, "c5": 7}
+    assert (call.tries, call.error) == (1, "no readable score: 6, 7, 8, 9, 10"), "of the last there was none at all"
 
 
 @pytest.mark.parametrize(
