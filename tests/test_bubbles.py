@@ -97,4 +97,6 @@ def test_the_steps_are_listed_and_the_last_is_being_done() -> None:
     ],
 )
 def test_a_turn_that_broke_off_keeps_what_came_and_says_so(state: str, partial: str, says: str) -> None:
-    assert shown(ended(a_turn(state=state, partial=partial), "Ada")) == partial + says
+    body = ended(a_turn(state=state, partial=partial), "Ada")
+    assert shown(body) == partial + says
+    assert ('class="said"' in body) == bool(partial), "no bubble is empty"

@@ -497,7 +497,10 @@ def test_what_nobody_expected_is_a_sentence_and_a_log(line: Line, monkeypatch: p
 def test_a_stopped_reply_cut_for_length_is_marked(line: Line) -> None:
     line.load()
     line.model.replies += [Reply("I was paid forty silver crowns for the first tide bell and", finish="length")]
-    assert "Beware: the answer was cut for length: say “Go on” for the rest." in line.run("ask", "Ilse Körvin", PAID).stdout
+    assert (
+        "Beware: the answer was cut for length: say “Go on” for the rest."
+        in line.run("ask", "Ilse Körvin", PAID).stdout
+    )
 
 
 def test_the_wiring_of_the_command_line_is_made_from_the_settings(

@@ -517,6 +517,19 @@ def test_a_failed_turn_shows_the_sentence_and_can_be_tried_again(
     assert (failed.state, done.state, done.parent) == ("failed", "done", failed.parent)
 
 
+def test_a_model_that_says_nothing_twice_is_one_sentence_and_no_empty_bubble(
+    engine: Engine, odile: str, model: ScriptedModel
+) -> None:
+    model.replies += ["", Reply("", finish="length")]
+    at = settled(engine, ask(interview_page(person=odile), PIP))
+    (error,) = at.error
+    assert error.value.replace("\\", "").startswith("The model gave an empty reply twice. Ask again")
+    assert texts(at)[-1] == PIP, "nothing was said in reply"
+    assert all(text.strip() for text in texts(at))
+    (turn,) = turns(engine, at)
+    assert (turn.state, turn.answer, turn.partial) == ("failed", None, "")
+
+
 def test_an_answer_that_was_cut_is_gone_on_with_by_a_button(engine: Engine, odile: str, model: ScriptedModel) -> None:
     model.replies += [Reply("My jackdaw was called Pip, and it", finish="length"), "stole spoons from the kitchen."]
     at = settled(engine, ask(interview_page(person=odile), PIP))
