@@ -186,6 +186,21 @@ def test_without_a_network_a_page_is_loaded_and_asked_and_nothing_tries_to_downl
     assert list(user.iterdir()) == []
 
 
+# --- a question off the page ---
+
+
+def test_a_question_off_the_page_is_refused_without_an_answer_call(
+    loaded: Line, openai_server: OpenAIStyleServer
+) -> None:
+    home, served = loaded.wiring.settings.home, {"PERSONA_MODEL": "", "PERSONA_OPENAI_URL": openai_server.url}
+    openai_server.replies += [PAID_ANSWER]
+    assert json.loads(run(home, "ask", "Ilse Körvin", PAID, "--json", **served).stdout)["answer"] == PAID_ANSWER
+    (answered,) = openai_server.chats
+    told = json.loads(run(home, "ask", "Ilse Körvin", SKY, "--json", **served).stdout)
+    assert (told["found"], told["sources"]) == (False, [])
+    assert openai_server.chats == [answered]
+
+
 # --- readers that go away ---
 
 
@@ -302,6 +317,22 @@ def test_a_page_of_the_wiki_is_loaded_and_a_redirect_says_where_it_led(wiki: Lin
 
 
 @pytest.mark.wiki
+def test_of_a_page_of_the_wiki_the_lead_is_stored_and_the_references_are_not(wiki: Line) -> None:
+    build = wiki.wiring.library.person(wiki.json("load", "Cornelius Vane")["person"]).build
+    chunks = wiki.wiring.database.chunks(build)
+    assert [chunk.path for chunk in chunks] == [
+        ("Introduction",),
+        ("Life", "Youth"),
+        ("Life", "On Gull Rock"),
+        ("Diary",),
+    ]
+    assert chunks[0].text.startswith("Cornelius Vane (2 May 1790 – 11 June 1861) was the keeper")
+    stored = "\n".join(chunk.text for chunk in chunks)
+    assert not [words for words in ("Harbor log", "volume 1", "parish register", "lighthouse today") if words in stored]
+    assert wiki.wiring.store.builds() == [build]
+
+
+@pytest.mark.wiki
 def test_a_page_that_lists_others_gives_a_choice_and_loads_nothing(wiki: Line) -> None:
     options = ["Tobias Halloway", "Mirela Tordesan"]
     assert wiki.json("load", "Quill", code=1) == {
@@ -311,6 +342,7 @@ def test_a_page_that_lists_others_gives_a_choice_and_loads_nothing(wiki: Line) -
     assert result.exit_code == 1
     assert result.stdout.split("\n")[:2] == [f"  {option}" for option in options]
     assert wiki.json("people") == []
+    assert wiki.wiring.store.builds() == []
 
 
 @pytest.mark.wiki

@@ -308,14 +308,15 @@ print(place.load(ada()).embedded, place.database.people()[0].build)
     assert done.stdout.split() == ["0", first.build.id]
 
 
-def test_the_real_embedder_loads_a_page_and_finds_it_again(tmp_path, minilm):
+@pytest.mark.parametrize("title", ["Ada Marsh", "Björk", "U2", "x" * 600])
+def test_the_real_embedder_loads_a_page_and_finds_it_again(tmp_path, minilm, title):
     place = Place(tmp_path, minilm)
-    loaded = place.load(ada())
+    loaded = place.load(page(title, LIFE))
     vector = minilm.embed(["Did the light break in bad weather?"])[0]
     (nearest,) = place.store.nearest(loaded.build.id, vector, 1, {"kind": ["chunk"]})
     chunks = {chunk.id: chunk for chunk in place.database.chunks(loaded.build.id)}
     assert chunks[nearest.chunk].path == ("Life", "The storm")
-    assert place.load(ada()).embedded == 0
+    assert place.load(page(title, LIFE)).embedded == 0
 
 
 # --- chunks ---

@@ -277,6 +277,15 @@ def test_loading_tells_what_was_indexed_and_how_long_it_took(engine: Engine, wik
     assert "is ready" not in said(at)
 
 
+def test_a_redirect_says_where_it_led(engine: Engine, wiki: FakeWiki) -> None:
+    wiki.pages["Holt"] = replace(page_of("Rasmus Holt"), asked_for="Holt")
+    at = people_page()
+    at = settled(engine, load(at, "Holt"))
+
+    assert "**Rasmus Holt** (you asked for Holt) is ready" in said(at)
+    assert "Rasmus Holt" in [heading.value for heading in at.subheader]
+
+
 def test_a_running_load_shows_its_progress(engine: Engine, wiki: FakeWiki) -> None:
     wiki.pages["Rasmus Holt"] = page_of("Rasmus Holt")
     wiki.go_on.clear()
@@ -435,6 +444,24 @@ def test_a_file_is_read_again_from_where_it_lay(engine: Engine, loaded: Path, tm
     at = settled(engine, at.button(key=f"reload-{rasmus.id}").click().run())
 
     assert "holt.md is no longer there. Put it back to read it again" in said(at)
+
+
+def test_another_embedder_is_warned_of_and_reload_mends_it(
+    engine: Engine, odile: str, embedder: MiniLM, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not people_page().warning
+    monkeypatch.setattr(embedder, "name", "a-newer-model")
+    at = people_page()
+    assert [warning.value for warning in at.warning] == [
+        "Indexed with another embedder than is set now: press Reload before you ask."
+    ]
+    at = settled(engine, click(at, "Reload"))
+    assert not at.warning
+
+    model.replies += [ANSWER]
+    at = settled(engine, ask(interview_page(person=odile), PIP))
+    assert [turn.state for turn in turns(engine, at)] == ["done"]
+    assert ANSWER in texts(at)
 
 
 def test_an_empty_library_offers_the_samples(
