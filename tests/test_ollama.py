@@ -75,6 +75,20 @@ def test_thinking_is_turned_off_without_an_error_for_models_that_cannot_think(ol
     assert ollama_server.chats[0]["think"] is False
 
 
+@pytest.mark.parametrize(
+    ("model", "think", "tokens"),
+    [("gpt-oss:20b", "low", 1124), ("qwen3:4b-thinking", False, 1124), ("qwen3:8b", False, 100)],
+)
+def test_what_cannot_be_kept_from_thinking_has_room_for_it(
+    ollama_server: OllamaServer, model: str, think: str | bool, tokens: int
+) -> None:
+    ollama_server.models[model] = Installed(model, 5 << 30, ("completion", "thinking"), {})
+    ollama_server.replies.append(WireReply("Hi", thinking="Who asks? " * 10))
+    assert ask(OllamaModel(ollama_server.address, model, 8192), stream=True) == "Hi"
+    assert ollama_server.chats[0]["think"] == think
+    assert ollama_server.chats[0]["options"]["num_predict"] == tokens
+
+
 def test_looking_at_the_server_loads_nothing(ollama_server: OllamaServer) -> None:
     OllamaModel(ollama_server.address, "qwen3:8b", 8192).status()
     assert ollama_server.loads == []

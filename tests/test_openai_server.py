@@ -69,6 +69,25 @@ def test_what_was_not_asked_for_is_not_sent(openai_server: OpenAIStyleServer) ->
     }
 
 
+def test_what_cannot_be_kept_from_thinking_has_room_for_it(openai_server: OpenAIStyleServer) -> None:
+    for model, tokens in [("gpt-oss-20b", 1124), ("deepseek-r1-8b", 1124), ("tiny-chat", 100)]:
+        openai_server.models = (model,)
+        openai_server.replies.append("Hi")
+        ask(made(openai_server, model))
+        assert openai_server.chats[-1]["max_tokens"] == tokens
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_long_answer_is_kept_where_the_server_keeps_thinking_apart(
+    openai_server: OpenAIStyleServer, stream: bool
+) -> None:
+    openai_server.models = ("deepseek-r1-8b",)
+    openai_server.replies.append(WireReply("word " * 2000, thinking="Who asks?"))
+    deltas = list(made(openai_server, "deepseek-r1-8b").chat(ChatRequest(QUESTION, 100, stream=stream)))
+    assert "".join(delta.text for delta in deltas).startswith("word word")
+    assert deltas[-1].finish == "length"
+
+
 def test_fields_that_a_server_refuses_are_left_out_from_then_on(openai_server: OpenAIStyleServer) -> None:
     openai_server.unknown = {"chat_template_kwargs", "response_format", "stream_options"}
     openai_server.replies += ["Hi", "Hi"]

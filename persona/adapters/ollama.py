@@ -20,7 +20,7 @@ import numpy as np
 from persona.adapters.chat_log import counted, logged_chat
 from persona.adapters.embedding import BATCH, MOST_TOKENS, estimate, languages_of, unit
 from persona.adapters.ollama_client import Server, is_too_long
-from persona.adapters.thinking import hold_for, without_thinking
+from persona.adapters.thinking import hold_for, room_for, without_thinking
 from persona.calls import logged
 from persona.errors import ModelError, ModelMissing, ModelUnreachable, ThoughtAloud
 from persona.importing import IMPORTS
@@ -150,11 +150,11 @@ class OllamaModel:
             temperature=request.temperature,
             context_window=self.context_window,
             additional_kwargs={
-                "num_predict": request.max_tokens,
+                "num_predict": room_for(self.name, request.max_tokens),
                 **({"stop": list(request.stop)} if request.stop else {}),
             },
             keep_alive=KEEP_ALIVE,
-            thinking=False,
+            thinking="low" if "gpt-oss" in self.name else False,  # which knows levels alone
         )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from persona.adapters.chat_log import counted, logged_chat
 from persona.adapters.embedding import BATCH, MOST_TOKENS, estimate, languages_of, unit
 from persona.adapters.openai_client import Loading, Server
-from persona.adapters.thinking import hold_for, without_thinking
+from persona.adapters.thinking import NO_THINKING, hold_for, room_for, without_thinking
 from persona.calls import logged
 from persona.errors import EmbedderError, ModelError, ModelMissing, ModelUnreachable, ThoughtAloud
 from persona.importing import IMPORTS
@@ -176,7 +176,7 @@ class OpenAIServerModel:
             http_client=http,
             is_chat_model=True,
             context_window=self.context_window,
-            max_tokens=request.max_tokens,
+            max_tokens=room_for(self.name, request.max_tokens),
             temperature=request.temperature,
             max_retries=0,
         )
@@ -234,7 +234,14 @@ def _delta(response: ChatResponse, text: str | None = None) -> Delta:
     choices = getattr(raw, "choices", None) or []
     reason = choices[0].finish_reason if choices else None
     finish: Literal["", "stop", "length"] = "length" if reason == "length" else "stop" if reason else ""
-    return Delta(text, _usage(raw), finish)
+    apart = any(_thought_apart(choice) for choice in choices)
+    return Delta(f"{NO_THINKING}{text}" if apart else text, _usage(raw), finish)
+
+
+def _thought_apart(choice: object) -> bool:
+    """Whether the server sent thinking in a field of its own, as llama.cpp and vLLM name it."""
+    sent = getattr(choice, "delta", None) or getattr(choice, "message", None)
+    return any((getattr(sent, "model_extra", None) or {}).get(field) for field in ("reasoning_content", "reasoning"))
 
 
 def _usage(raw: object) -> Usage | None:

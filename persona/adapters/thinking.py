@@ -19,10 +19,13 @@ from persona.errors import ThoughtAloud
 from persona.records import Delta, Usage
 
 HOLD = 200
+NO_THINKING = "<think></think>"  # stands for thinking that the server keeps apart: none is in the text, then
 
 _TAG = re.compile(r"</?think>")
 _PART = re.compile(r"</?(t(h(i(nk?)?)?)?)?$")  # how a tag can begin at the end of a piece
 _ALWAYS = re.compile(r"thinking|qwq|deepseek-r1|\br1\b|reasoner|reasoning|magistral", re.IGNORECASE)
+_ANYWAY = re.compile(rf"{_ALWAYS.pattern}|gpt-oss", re.IGNORECASE)  # though it is told not to
+_THOUGHT = 1024  # tokens, which at least a model that is told to think little keeps to
 _NEVER = re.compile(r"qwen-?(1|2)|llama|gemma-?[123]?\b|mistral|mixtral|\bphi-?[34]\b|smollm-?2", re.IGNORECASE)
 
 
@@ -31,6 +34,11 @@ def hold_for(model: str) -> int | None:
     if _ALWAYS.search(model):
         return None
     return 0 if _NEVER.search(model) else HOLD
+
+
+def room_for(model: str, tokens: int) -> int:
+    """What a reply of so many tokens may come to with this model's thinking, which counts as well."""
+    return tokens + (_THOUGHT if _ANYWAY.search(model) else 0)
 
 
 def without_thinking(deltas: Iterable[Delta], hold: int | None, *, unopened: bool = False) -> Iterator[Delta]:
