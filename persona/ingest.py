@@ -120,8 +120,8 @@ class Ingest:
             return False
         if any(getattr(current, name) != getattr(page, name) for name in _TOLD):
             return False
-        stored = [chunk.sha for chunk in self._library.chunks(current.id)]
-        return stored == [chunk.sha for chunk in chunks] and all(sha in known for sha in stored)
+        stored = [(chunk.sha, chunk.anchor) for chunk in self._library.chunks(current.id)]
+        return stored == [(chunk.sha, chunk.anchor) for chunk in chunks] and all(sha in known for sha, _ in stored)
 
     def _known_vectors(self, old: Person | None) -> dict[str, list[Vectors]]:
         """By a chunk's sha: its vector, then those of its windows, from the build before."""
@@ -238,7 +238,7 @@ def make_chunks(page: Page, embedder: Embedder) -> tuple[Chunk, ...]:
     for section in page.sections:
         room = max(embedder.max_tokens - embedder.count(context_line(page.title, section.path)), 32)
         for text in _split(section, page.language, room, embedder):
-            chunks.append(Chunk(new_id(), len(chunks), section.path, text, ""))
+            chunks.append(Chunk(new_id(), len(chunks), section.path, text, "", section.anchor))
     searched = searched_texts(chunks, page.language)
     return tuple(
         replace(chunk, sha=_sha(page.title, chunk, text)) for chunk, text in zip(chunks, searched, strict=True)

@@ -52,6 +52,7 @@ class Section:
 
     path: tuple[str, ...]
     text: str
+    anchor: str = ""  # its heading's name in the page's address; the lead has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ class Chunk:
     path: tuple[str, ...]
     text: str
     sha: str
+    anchor: str = ""  # its section's; also empty where it was loaded before anchors were kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from persona.records import PATH_SEPARATOR, Build, Evidence, Source
+from persona.records import INTRODUCTION, PATH_SEPARATOR, Build, Chunk, Evidence, Source
 from persona.text import base_language, content_words, sentences, unaccented
 
 _SUPPORT = 0.5  # share of an answer sentence's words that a passage's sentence must hold
@@ -34,7 +34,7 @@ def make_sources(build: Build, evidence: Sequence[Evidence], answer: str, langua
         Source(
             number=number,
             section=PATH_SEPARATOR.join(item.chunk.path),
-            url=section_url(build, item.chunk.path),
+            url=section_url(build, item.chunk),
             revision=build.revision,
             text=item.chunk.text,
             score=round(item.score, 3),
@@ -44,14 +44,14 @@ def make_sources(build: Build, evidence: Sequence[Evidence], answer: str, langua
     )
 
 
-def section_url(build: Build, path: Sequence[str]) -> str:
-    """The address of that section in that revision of the page; empty where the page has none."""
+def section_url(build: Build, chunk: Chunk) -> str:
+    """The address of the chunk's section in that revision of the page; empty where the page has none."""
     if not build.url:
         return ""
     by_revision = (build.revision.isdigit() and "/wiki/" in build.url) or "index.php" in build.url
     oldid = f"{'&' if '?' in build.url else '?'}oldid={build.revision}" if by_revision else ""
-    anchor = "" if path == ("Introduction",) else "#" + path[-1].replace(" ", "_")
-    return f"{build.url}{oldid}{anchor}"
+    anchor = chunk.anchor or ("" if chunk.path == (INTRODUCTION,) else chunk.path[-1].replace(" ", "_"))
+    return f"{build.url}{oldid}{'#' if anchor else ''}{anchor}"
 
 
 def supporting_spans(text: str, answer: str, language: str) -> tuple[tuple[int, int], ...]:

@@ -333,6 +333,16 @@ def test_of_a_page_of_the_wiki_the_lead_is_stored_and_the_references_are_not(wik
 
 
 @pytest.mark.wiki
+def test_of_two_sections_of_one_name_a_source_opens_the_right_one(wiki: Line) -> None:
+    person = wiki.json("load", "Unruly Headings")["person"]
+    wiki.model.replies += ["The second echo came from the sea."]
+    told = wiki.json("ask", person, "Which echo came from the sea?")
+    opens = {source["text"]: source["url"].partition("#")[2] for source in told["sources"]}
+    assert opens["The second echo came from the sea."] == "Echo_2"
+    assert opens.get("The first echo came from the hill.", "Echo") == "Echo"
+
+
+@pytest.mark.wiki
 def test_a_page_that_lists_others_gives_a_choice_and_loads_nothing(wiki: Line) -> None:
     options = ["Tobias Halloway", "Mirela Tordesan"]
     assert wiki.json("load", "Quill", code=1) == {

@@ -91,7 +91,10 @@ def a_build(page: Page, count: int = 2) -> Build:
 
 
 def some_chunks(count: int = 2) -> list[Chunk]:
-    return [Chunk(new_id(), n, ("Life", f"Part {n}"), f"Text {n}, “quoted” 🌊", f"sha{n}") for n in range(count)]
+    return [
+        Chunk(new_id(), n, ("Life", f"Part {n}"), f"Text {n}, “quoted” 🌊", f"sha{n}", f"Part_{n}")
+        for n in range(count)
+    ]
 
 
 def load(library: Library, page: Page | None = None, pieces: list[Chunk] | None = None) -> tuple[Person, Build]:

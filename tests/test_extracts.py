@@ -115,7 +115,7 @@ def test_headings_and_their_own_texts_are_read_in_order() -> None:
 @pytest.mark.parametrize("extract", ["== A ==\nx", "\n== A ==\nx", "\n\n\n== A ==\nx"])
 def test_a_heading_at_the_top_means_an_empty_lead(extract: str) -> None:
     assert read_blocks(extract) == [Block(0, "", ""), Block(2, "A", "x")]
-    assert arrange(read_blocks(extract)) == ((Section(("A",), "x"),), ())
+    assert arrange(read_blocks(extract)) == ((Section(("A",), "x", "A"),), ())
 
 
 def test_what_only_looks_like_a_heading_is_text() -> None:
@@ -133,7 +133,7 @@ def test_skipped_levels_nest_under_the_nearest_heading_of_a_higher_rank() -> Non
 def test_reference_matter_takes_its_subsections_with_it_and_the_next_heading_is_free_again() -> None:
     blocks = [Block(2, "Notes", ""), Block(3, "Early", "x"), Block(4, "Deep", "y"), Block(2, "Life", "z")]
     sections, left_out = arrange(blocks)
-    assert sections == (Section(("Life",), "z"),)
+    assert sections == (Section(("Life",), "z", "Life"),)
     assert left_out == tuple(
         LeftOut(path, "reference matter") for path in (("Notes",), ("Notes", "Early"), ("Notes", "Early", "Deep"))
     )

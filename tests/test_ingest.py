@@ -387,6 +387,15 @@ def test_two_sections_of_one_name_stay_apart(place):
     assert [chunk.text for chunk in place.database.chunks(loaded.build.id)] == ["One film.", "Another film."]
 
 
+def test_a_page_loaded_before_anchors_were_kept_gets_them_when_it_is_loaded_again(place):
+    place.load(page("A", [Section(("Films",), "One film."), Section(("Films",), "Another film.")]))
+    films = [Section(("Films",), "One film.", "Films"), Section(("Films",), "Another film.", "Films_2")]
+    again = place.load(page("A", films))
+    assert again.embedded == 0
+    assert [chunk.anchor for chunk in place.database.chunks(again.build.id)] == ["Films", "Films_2"]
+    assert place.load(page("A", films)).build == again.build
+
+
 def test_the_same_text_twice_in_one_section_path_is_loaded_again_without_embedding(place):
     twice = page("A", [Section(("Films",), "One film."), Section(("Films",), "One film.")])
     place.load(twice)

@@ -82,27 +82,37 @@ def test_support_is_found_in_chinese():
 
 
 @pytest.mark.parametrize(
-    ("url", "revision", "path", "expected"),
+    ("url", "revision", "path", "anchor", "expected"),
     [
         (
             "https://en.wikipedia.org/wiki/Ada_Marsh",
             "77",
             ("Introduction",),
+            "",
             "https://en.wikipedia.org/wiki/Ada_Marsh?oldid=77",
         ),
         (
             "https://en.wikipedia.org/wiki/Ada_Marsh",
             "77",
             ("Life", "The storm"),
+            "The_storm_2",
+            "https://en.wikipedia.org/wiki/Ada_Marsh?oldid=77#The_storm_2",
+        ),
+        (
+            "https://en.wikipedia.org/wiki/Ada_Marsh",
+            "77",
+            ("Life", "The storm"),
+            "",  # loaded before anchors were kept
             "https://en.wikipedia.org/wiki/Ada_Marsh?oldid=77#The_storm",
         ),
-        ("http://w.test/index.php?title=Ada", "5", ("Life",), "http://w.test/index.php?title=Ada&oldid=5#Life"),
-        ("", "77", ("Life",), ""),
-        ("https://a.test/page", "5", ("Life",), "https://a.test/page#Life"),
+        ("http://w.test/index.php?title=Ada", "5", ("Life",), "Life", "http://w.test/index.php?title=Ada&oldid=5#Life"),
+        ("", "77", ("Life",), "Life", ""),
+        ("https://a.test/page", "5", ("Life",), "Life", "https://a.test/page#Life"),
     ],
 )
-def test_the_link_leads_to_the_section_in_the_revision_that_was_read(url, revision, path, expected):
-    assert section_url(replace(BUILD, url=url, revision=revision), path) == expected
+def test_the_link_leads_to_the_section_in_the_revision_that_was_read(url, revision, path, anchor, expected):
+    chunk = Chunk("c", 0, path, STORM, "", anchor)
+    assert section_url(replace(BUILD, url=url, revision=revision), chunk) == expected
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
+from persona.adapters.sections import Block, arrange
 from persona.adapters.wikipedia import _DISAMBIGUATION, Wikipedia
 from persona.errors import InputError, OtherWiki, PageError, WikiBusy, WikiGarbled, WikiUnreachable
 from persona.records import Choice, LeftOut, Page, Suggestion
@@ -146,6 +147,43 @@ def test_odd_headings_nest_sensibly_and_namesakes_stay_apart(mediawiki: str) -> 
     ]
     assert page.sections[-1].text == "The end has several blanks."
     assert page.left_out == (LeftOut(("Hollow",), "no text"),)
+
+
+@wiki
+@pytest.mark.parametrize("title", ["Unruly Headings", "Cornelius Vane", GERMAN_PAGE, CHINESE_PAGE])
+def test_each_section_knows_where_it_begins_in_the_wiki_s_own_page(mediawiki: str, title: str) -> None:
+    page = page_of(mediawiki, title)
+    theirs = anchors(mediawiki, page=title)
+    ours = [section.anchor for section in page.sections if section.path != ("Introduction",)]
+    assert ours == [anchor for anchor in theirs if anchor in ours]
+    assert len(ours) + len(page.left_out) == len(theirs)
+
+
+@wiki
+def test_namesakes_are_numbered_as_the_wiki_numbers_them(mediawiki: str) -> None:
+    headings = [
+        "Echo",
+        "echo",
+        "Echo 2",
+        "Echo",
+        "Über uns",
+        "über uns",
+        "Wo & wann? (1)",
+        "回声",
+        "回声",
+        "echo 2",
+        "Echo",
+    ]
+    sections, _ = arrange([Block(2, heading, "Hm.") for heading in headings])
+    theirs = anchors(mediawiki, text="\n".join(f"== {heading} ==" for heading in headings), contentmodel="wikitext")
+    assert [section.anchor for section in sections] == theirs
+    assert theirs[:4] == ["Echo", "echo_2", "Echo_2_2", "Echo_3"]
+
+
+def anchors(api: str, **of: str) -> list[str]:
+    """What the wiki itself calls the headings of a page or a text."""
+    asked = {"action": "parse", "prop": "sections", "format": "json", "formatversion": "2"}
+    return [each["anchor"] for each in httpx.get(api, params=asked | of).json()["parse"]["sections"]]
 
 
 @wiki

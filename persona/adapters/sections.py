@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count
+from string import ascii_lowercase, ascii_uppercase
 from unicodedata import normalize
 
 from persona.records import INTRODUCTION, LeftOut, Section
@@ -16,6 +18,7 @@ from persona.records import INTRODUCTION, LeftOut, Section
 NO_TEXT = "no text"
 REFERENCE_MATTER = "reference matter"
 _UNTITLED = "Untitled"
+_SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 # Compared without case, leading numbers and closing colons; a heading that joins such words ("Notes and references")
 # counts too. All languages at once, since a wiki's pages need not be in its own language. "Literature" is a subject.
@@ -75,16 +78,33 @@ def arrange(blocks: Iterable[Block]) -> tuple[tuple[Section, ...], tuple[LeftOut
     kept: list[Section] = []
     left_out: list[LeftOut] = []
     above: list[Block] = []
+    namesakes: dict[str, int] = {}
     for block in blocks:
+        anchor = _anchor(block.title, namesakes) if block.level else ""
         above = [*(parent for parent in above if 0 < parent.level < block.level), block]
         path = tuple(INTRODUCTION if part.level == 0 else part.title or _UNTITLED for part in above)
         if any(part.level and is_reference_matter(part.title) for part in above):
             left_out.append(LeftOut(path, REFERENCE_MATTER))
         elif block.text.strip():
-            kept.append(Section(path, block.text.strip()))
+            kept.append(Section(path, block.text.strip(), anchor))
         elif block.level:
             left_out.append(LeftOut(path, NO_TEXT))
     return tuple(kept), tuple(left_out)
+
+
+def _anchor(heading: str, namesakes: dict[str, int]) -> str:
+    """What MediaWiki calls the heading within its page: a namesake of earlier ones, as ASCII goes, is numbered.
+
+    `namesakes` holds the number from which to look for one that is free, by the names that are taken.
+    """
+    name = heading.replace(" ", "_")
+    key = name.translate(_SMALL)
+    if key in namesakes:
+        number = next(number for number in count(namesakes[key]) if f"{key}_{number}" not in namesakes)
+        namesakes[key] = number + 1
+        name, key = f"{name}_{number}", f"{key}_{number}"
+    namesakes[key] = 2
+    return name
 
 
 def is_reference_matter(heading: str) -> bool:

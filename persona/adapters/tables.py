@@ -134,6 +134,7 @@ chunks = Table(
     Column("path", Record(Headings), nullable=False),
     Column("text", Words, nullable=False),
     Column("sha", Words, nullable=False),
+    Column("anchor", Words, nullable=False, server_default=""),
     UniqueConstraint("build", "id", name="chunks_are_unique"),
 )
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, inspect, text
 
 from persona.errors import StoreError
 
-HEAD = "0005"  # the newest revision in `versions`
+HEAD = "0006"  # the newest revision in `versions`
 _HERE = Path(__file__).parent
 _one_at_a_time = Lock()  # alembic's context belongs to the process, not to the thread
 
