@@ -21,6 +21,7 @@ _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:[-.'’][^\W_{_UNSPACE
 _POSSESSIVE = re.compile(r"['’]s?$")
 _APOSTROPHE = re.compile(r"^(?:[cdjlmnst]|qu)['’]")  # French and Italian articles: l'homme
 _JOINT = re.compile(r"[-.'’]")
+_UNHYPHENED = re.compile(r"(?:[a-z]+\d+){2,}")  # R2D2, which others write R2 D2
 _TEMPLATE_TOKEN = re.compile(
     r"<(?=/?\s*(?:im_|start|end|eos|bos|unk>|pad>|mask>|s>|think|tool|\|?\s*im_)|[|｜]|<\s*/?SYS)|\[(?=/?\s*(?:INST|SYSTEM_PROMPT|TOOL|AVAILABLE_TOOLS))",
     re.IGNORECASE,
@@ -136,7 +137,7 @@ def base_language(code: str) -> str:
 
 
 def content_words(text: str, language: str) -> list[str]:
-    """Folded words in order, function words left out; a hyphenated one gives its parts and, joined, the whole.
+    """Folded words in order, function words left out; a hyphenated one, or R2D2, gives its parts and, joined, the whole.
 
     Where words are not parted by blanks: pairs of neighboring characters, or one that stands alone.
     """
@@ -144,6 +145,8 @@ def content_words(text: str, language: str) -> list[str]:
     words: list[str] = []
     for found in _WORD.finditer(text.lower().replace("’", "'")):
         if found.group().isascii() and found.group().isalnum():  # most words; the rest takes ten times as long
+            if not found.group().isalpha() and _UNHYPHENED.fullmatch(found.group()):
+                words += re.findall(r"[a-z]+\d+", found.group())
             words += [] if found.group() in dropped else [fold(found.group(), language)]
             continue
         if _PAIRED.fullmatch(found.group()):

@@ -36,9 +36,11 @@ def test_a_short_or_wholly_unknown_word_is_left_as_it_is(index):
     assert best(index, "zeppelin") is None
 
 
-@pytest.mark.parametrize("written", ["R2-D2", "r2d2", "R2 D2", "r2-d2"])
-def test_hyphens_and_case_make_no_difference(index, written):
-    assert best(index, f"Who is {written}?") == 2
+@pytest.mark.parametrize("asked", ["R2-D2", "r2d2", "R2 D2", "r2-d2"])
+@pytest.mark.parametrize("written", ["R2-D2", "R2D2", "r2 d2"])
+def test_hyphens_and_case_make_no_difference(written, asked):
+    index = NgramIndex([SHIP, PLANET, DROID.replace("R2-D2", written)], "en")
+    assert best(index, f"Who is {asked}?") == 2
 
 
 @pytest.mark.parametrize("written", ["José", "Jose", "JOSÉ", "jose's"])
