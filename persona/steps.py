@@ -23,7 +23,7 @@ from persona.replies import AnswerStream, choice, json_object, score
 from persona.rewrites import check_rewrite
 from persona.stopping import Stoppable, Stopped
 from persona.text import bare_title
-from persona.told import conversation, language_name, passage
+from persona.told import asked_in, conversation, language_name, passage
 
 VARIABLES: Mapping[Step, frozenset[str]] = {
     "rewrite": frozenset({"name", "conversation", "question"}),
@@ -186,7 +186,11 @@ class Steps:
         `further` is what was said after the question.
         """
         prompt = self._prompts["answer"]
-        values = {"name": bare_title(title), "question": question, "language": language_name(language)}
+        values = {
+            "name": bare_title(title),
+            "question": asked_in(question, language),
+            "language": language_name(language),
+        }
         most, tokens = len(passages), self.model.context_window - ANSWER_TOKENS - estimate(further)
 
         def filled(count: int) -> dict[str, str]:

@@ -31,6 +31,11 @@ def language_name(code: str) -> str:
     return _LANGUAGES.get(base_language(code), f"the language with the code “{code}”")
 
 
+def asked_in(question: str, code: str) -> str:
+    """The question as it is put. A small model answers a German one in English at times, as the prompt's examples do."""
+    return question if base_language(code) == "en" else f"{question} (Answer in {language_name(code)}.)"
+
+
 def passage(chunk: Chunk) -> str:
     """A passage as the ranking sees it."""
     return _on_one_line(f"{PATH_SEPARATOR.join(chunk.path[-1:])}: {_cut(chunk.text, _PASSAGE_SEEN)}")

@@ -1156,7 +1156,7 @@ def test_a_german_page_asked_in_german_is_answered_in_german(foreign):
 def test_a_german_question_that_names_the_persona_is_put_as_it_was_asked(foreign):
     question = "Wo hat Ottilie Brandwein das Uhrmacherhandwerk gelernt?"
     foreign["de"].ask(question, "In Genf, bei Étienne Favre.")
-    assert foreign["de"].model.asked("answer")[-1].messages[-1].text == question
+    assert foreign["de"].model.asked("answer")[-1].messages[-1].text == f"{question} (Answer in German.)"
 
 
 def test_a_question_in_its_own_words_is_ranked_by_words_there(foreign):

@@ -10,7 +10,7 @@ from persona.prompts import load_prompts
 from persona.records import Answer, ChatRequest, Chunk, Message, Question, Turn, Usage, new_id, now
 from persona.settings import Settings
 from persona.steps import VARIABLES, Reply, Steps
-from persona.told import conversation, language_name
+from persona.told import asked_in, conversation, language_name
 from tests.scripted import Reply as Scripted
 from tests.scripted import ScriptedModel
 
@@ -300,6 +300,11 @@ def test_the_page_s_language_is_asked_for(made, code, name):
 
 def test_a_language_without_a_name_is_called_by_its_code():
     assert "eu" in language_name("eu")
+
+
+def test_who_is_asked_in_another_language_is_told_to_answer_in_it():
+    assert asked_in("Wer war Ihr Vater?", "de-at") == "Wer war Ihr Vater? (Answer in German.)"
+    assert asked_in("Who was your father?", "en") == "Who was your father?"
 
 
 @pytest.mark.parametrize("reply", ["NOT FOUND", "not found.", "'NOT FOUND'", "I'm sorry, NOT FOUND in the context"])

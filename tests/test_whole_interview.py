@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -84,10 +83,9 @@ def test_a_follow_up_is_understood(talking: Talking):
 def test_a_german_page_asked_in_german_is_answered_in_german(wiring: Wiring):
     for _ in wiring.ingest.load(wikitext_page(GERMAN_PAGE, "de")):
         pass
-    turn = Talking(wiring, GERMAN_PAGE).ask("Wo haben Sie das Uhrmacherhandwerk gelernt?")
+    turn = Talking(wiring, GERMAN_PAGE).ask("Wer war Ihr Vater?")  # with the prompt as for English: "My father was …"
     assert turn.answer
     assert turn.answer.found
-    words = set(re.findall(r"\w+", turn.answer.text.casefold()))
-    assert {"ich", "genf"} <= words
-    assert not words & {"i", "my", "the", "of", "from", "learned", "geneva"}
-    assert any("nach Genf" in source.text for source in turn.answer.sources)
+    assert turn.answer.text.startswith("Mein Vater")
+    assert "Johann Brandwein" in turn.answer.text
+    assert any("Johann Brandwein" in source.text for source in turn.answer.sources)
