@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from persona.records import PATH_SEPARATOR, Chunk, Turn
+from persona.records import INTRODUCTION, PATH_SEPARATOR, Chunk, Evidence, Turn
 from persona.text import base_language
 
 _ANSWER_SEEN = 300  # characters of each answer that the rewriter sees
@@ -39,6 +39,20 @@ def asked_in(question: str, code: str) -> str:
 def passage(chunk: Chunk) -> str:
     """A passage as the ranking sees it."""
     return _on_one_line(f"{PATH_SEPARATOR.join(chunk.path[-1:])}: {_cut(chunk.text, _PASSAGE_SEEN)}")
+
+
+def as_sent(evidence: Sequence[Evidence]) -> list[str]:
+    """The passages for an answer; of several each under its headings, as those may be all that tells of whom or when it speaks."""
+    chunks = [item.chunk for item in evidence]
+    if len(chunks) == 1:
+        return [chunks[0].text]
+    return [c.text if c.path == (INTRODUCTION,) else f"{PATH_SEPARATOR.join(c.path)}:\n{c.text}" for c in chunks]
+
+
+def recalled(number: int, turn: Turn, title: str) -> str:
+    """A turn as what an answer on the conversation is drawn from."""
+    said = f"{number}. The interviewer said: {turn.question.asked}"
+    return f"{said}\n{title} answered: {turn.answer.text}" if turn.answer else said
 
 
 def _on_one_line(text: str) -> str:

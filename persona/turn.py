@@ -40,6 +40,7 @@ from persona.retrieval import Candidate, excerpt, rank_by_ngrams, stands_out
 from persona.searching import Found, Subject
 from persona.steps import RANK_FROM, Reply, Steps
 from persona.text import base_language, harmless
+from persona.told import as_sent, recalled
 from persona.understanding import leans, standalone
 from persona.voice import about_interviewer, as_known, asking_what_came_of_it, in_first_person, to_interviewer
 
@@ -123,7 +124,7 @@ class TurnRun:
     def _conversation(self) -> Iterator[Event]:
         """What was said in this conversation, and evidence of nothing else."""
         turns = [*self._past[:1], *self._past[1:][-RECALLED:]]
-        told = [_as_told(number, turn, self._person.title) for number, turn in enumerate(turns, 1)]
+        told = [recalled(number, turn, self._person.title) for number, turn in enumerate(turns, 1)]
         asked = self.question.asked
         yield Working("looking back at our conversation")
         yield from self._try_answer("conversation", (), told, about_interviewer(asked) if self._english else asked)
@@ -139,7 +140,7 @@ class TurnRun:
         said = harmless(" ".join(turn.answer.text for turn in parts if turn.answer))
         further = (Message("assistant", said), Message("user", self.question.asked))
         yield Working("going on")
-        passages = _as_sent([item.chunk for item in evidence])
+        passages = as_sent(evidence)
         yield from self._try_answer(evidence[0].stage, evidence, passages, self._to_you(first), further=further)
 
     def _introduction(self) -> Iterator[Event]:
@@ -246,7 +247,7 @@ class TurnRun:
     def _try_passages(self, stage: Stage, sent: Sequence[Evidence], detail: str) -> Iterator[Event]:
         yield Working("answering")
         asked = self._to_you(self.question.standalone)
-        yield from self._try_answer(stage, sent, _as_sent([item.chunk for item in sent]), asked, detail)
+        yield from self._try_answer(stage, sent, as_sent(sent), asked, detail)
 
     def _to_you(self, asked: str) -> str:
         """A question as it is put to the persona."""
@@ -330,13 +331,6 @@ class TurnRun:
             self._timings[part] = self._timings.get(part, 0.0) + time.monotonic() - began
 
 
-def _as_sent(chunks: Sequence[Chunk]) -> list[str]:
-    """Their texts; of several each under its headings, as those may be all that tells of whom or when it speaks."""
-    if len(chunks) == 1:
-        return [chunks[0].text]
-    return [c.text if c.path == (INTRODUCTION,) else f"{PATH_SEPARATOR.join(c.path)}:\n{c.text}" for c in chunks]
-
-
 def _cut_parts(past: Sequence[Turn]) -> list[Turn]:
     """The turns that hold the last answer as far as it came, oldest first; none if it is whole."""
     parts: list[Turn] = []
@@ -347,8 +341,3 @@ def _cut_parts(past: Sequence[Turn]) -> list[Turn]:
         if not talk.asks_to_go_on(turn.question.asked):
             break
     return parts
-
-
-def _as_told(number: int, turn: Turn, title: str) -> str:
-    said = f"{number}. The interviewer said: {turn.question.asked}"
-    return f"{said}\n{title} answered: {turn.answer.text}" if turn.answer else said
