@@ -74,19 +74,25 @@ def unsupported(answer: str, passages: Sequence[str], allowed: str, language: st
     German writes all nouns with a capital: there only runs of two are taken for names.
     """
     known = frozenset(_words(" ".join([*passages, allowed])))
-    numbers = [m.group() for m in _NUMBER.finditer(answer)]
-    names = [m.group() for m in _NAME.finditer(answer) if not _opens_sentence(answer, m.start(), m.group())]
-    if base_language(language) == "de":
-        names = [name for name in names if len(_naming(name, language)) > 1]
-    missing = [found for found in (*names, *numbers) if not _is_known(found, known, language)]
+    missing = [found for found in _names_and_numbers(answer, language) if not _is_known(found, known, language)]
     return tuple(dict.fromkeys(missing))
 
 
+def _names_and_numbers(answer: str, language: str) -> list[str]:
+    names = [m.group() for m in _NAME.finditer(answer) if not _opens_sentence(answer, m.start(), m.group())]
+    if base_language(language) == "de":
+        names = [name for name in names if len(_naming(name, language)) > 1]
+    return names + [m.group() for m in _NUMBER.finditer(answer)]
+
+
 def is_supported(claim: str, asked: str, passages: Sequence[str], title: str, language: str) -> bool:
-    """Whether anything that a sentence adds to the question stands in the passages.
+    """Whether anything that a sentence adds to the question stands in the passages, and of its names and numbers one.
 
     A sentence that adds nothing is supported only if the passages hold all its words: an echo is no evidence.
     """
+    told = unsupported(claim, (), f"{asked} {title}", language)
+    if told and set(told) <= set(unsupported(claim, passages, f"{asked} {title}", language)):
+        return False
     known = set(content_words(" ".join(passages), language))
     named = set(content_words(title, language))
     words = set(content_words(claim, language)) - named

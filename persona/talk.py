@@ -89,9 +89,13 @@ _PLEASANTRIES = (
     rf"|(?:my name is|i am|i'm){_WORDS}|(?:ich bin|ich heiße|mein name ist|je suis|je m'appelle|soy|me llamo){_WORDS_ABROAD}"
 )
 _BEFORE = rf"(?>(?:{_WELL}|(?:{_HELLO}|{_THANKS}){_ADDRESS})\W+(?:(?:and|und|et|y)\W+)?)*"
+_NAMES_SELF = rf"my name is{_WORDS}|(?:ich heiße|mein name ist|je m'appelle|me llamo){_WORDS_ABROAD}"
 _SMALL_TALK = [
-    re.compile(rf"\W*{_BEFORE}(?:{said}){_ADDRESS}(?:[\s,.!¿]+(?:{_PLEASANTRIES})){{0,3}}\W*", re.IGNORECASE)
-    for said in (_HELLO, _THANKS, _GOODBYE)
+    re.compile(
+        rf"\W*{_BEFORE}(?:{said}){_ADDRESS}(?:[\s,.!¿]+(?:(?:and|und|et|y) )?(?:{_PLEASANTRIES})){{0,3}}\W*",
+        re.IGNORECASE,
+    )
+    for said in (rf"{_HELLO}|{_NAMES_SELF}", _THANKS, _GOODBYE)
 ]
 
 _INTRODUCTION = re.compile(

@@ -168,6 +168,19 @@ def test_a_name_within_another_word_is_not_supported():
     assert unsupported("I met Ann there.", ["She planned the annual fair."], "") == ("Ann",)
 
 
+def test_of_a_claim_s_new_names_one_must_be_known():
+    passages = ["The keeper before Ada Marsh was Enoch Pike, in Washington County.", "She kept the lamp from 1855 on."]
+
+    def supported(claim: str, asked: str = "Who was keeper before you?") -> bool:
+        return is_supported(claim, asked, passages, "Ada Marsh", "en")
+
+    assert supported("The keeper before me was Enoch Pike.")
+    assert not supported("The keeper before me was George Washington."), "a county is no person"
+    assert not supported("I kept the lamp from 1799 on.", "From when on did you keep the lamp?")
+    assert supported("The keeper before me was Enoch Pike of Leeds."), "it is shown with a warning"
+    assert supported("I kept the lamp.", "What did you do in Leeds?")
+
+
 @pytest.mark.parametrize(
     ("asked", "claim"),
     [
