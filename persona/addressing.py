@@ -41,7 +41,8 @@ def with_name(question: str, title: str, language: str = "en") -> str:
         return question
     name = bare_title(title)
     owned = f"{name}'s" if base == "en" else name
-    text = re.sub(rf"\b(?:{_YOURS[base]})\b", lambda _: owned, question, flags=_case(base))
+    asked = _in_full(question) if base == "en" else question
+    text = re.sub(rf"\b(?:{_YOURS[base]})\b", lambda _: owned, asked, flags=_case(base))
     text = re.sub(rf"\b(?:{_YOU[base]})\b", lambda _: name, text, flags=_case(base))
     return re.sub(rf"({re.escape(name)})(?:[ ,]+\1\b)+", r"\1", text)
 
@@ -51,7 +52,7 @@ def with_you(question: str, title: str) -> str:
     name = bare_title(title)
     # "Will you come?" does not name Will Tarn
     parts = [part for part in name_parts(title) if content_words(part, "en")]
-    text = _not_called(question, [name, *parts])
+    text = _not_called(_in_full(question), [name, *parts])
     article = "[Tt]he " if name.startswith("The ") else "(?:[Tt]he )?"
     text = _put_you(text, article + re.escape(name.removeprefix("The ")))
     for part in dict.fromkeys([*parts[-1:], *parts[:1]]):
@@ -59,6 +60,11 @@ def with_you(question: str, title: str) -> str:
     for wrong, correct in _AGREE:
         text = re.sub(wrong, correct, text, flags=re.IGNORECASE)
     return text[:1].upper() + text[1:]
+
+
+def _in_full(question: str) -> str:
+    """With "you" for the "u" that is quicker to type."""
+    return re.sub(r"(?<![\w.'’-])u(r?)(?![\w.'’-])", lambda found: "your" if found[1] else "you", question)
 
 
 def _not_called(question: str, names: Sequence[str]) -> str:

@@ -183,6 +183,17 @@ def has_function_words(language: str) -> bool:
     return bool(_dropped(language))
 
 
+def is_foreign(text: str, language: str) -> bool:
+    """Whether the text is in another language, by its function words: two of one other, and none of this one.
+
+    Only told of texts in languages whose function words are known here.
+    """
+    words = set(re.findall(rf"[^\W_{_UNSPACED}]+|[{_UNSPACED}]", text.lower()))
+    if not has_function_words(language) or words & _dropped(language):
+        return False
+    return any(len(words & _dropped(other)) > 1 for other in _FUNCTION_WORDS)
+
+
 def only_function_words(text: str) -> bool:
     """Whether it is made of function words alone, in one of the languages whose list is known here."""
     return any(not content_words(text, language) for language in _FUNCTION_WORDS)

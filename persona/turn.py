@@ -39,8 +39,8 @@ from persona.records import (
 from persona.retrieval import Candidate, excerpt, rank_by_ngrams, stands_out
 from persona.searching import Found, Subject
 from persona.steps import RANK_FROM, Reply, Steps
-from persona.text import base_language, harmless
-from persona.told import as_sent, recalled
+from persona.text import base_language, harmless, is_foreign
+from persona.told import as_sent, language_name, recalled
 from persona.understanding import leans, standalone
 from persona.voice import about_interviewer, as_known, asking_what_came_of_it, in_first_person, to_interviewer
 
@@ -153,7 +153,7 @@ class TurnRun:
             found = self._searcher.search(self.question.standalone)
         if not self._passes_gate(found):
             self._attempts.append(Attempt("refused", (), "the gate found no tie to the page"))
-            yield from self._refuse("nothing on the page is about this")
+            yield from self._refuse(self._no_tie())
             return
         with self._timed("search"):
             candidates = found.candidates
@@ -166,6 +166,12 @@ class TurnRun:
             if self.answer:
                 return
         yield from self._refuse("the page speaks of related things but does not answer this")
+
+    def _no_tie(self) -> str:
+        if is_foreign(self.question.asked, self._person.language):
+            language = language_name(self._person.language)
+            return f"the page is in {language}: ask in {language}"
+        return "nothing on the page is about this"
 
     def _passes_gate(self, found: Found) -> bool:
         gate = self._searcher.gate

@@ -177,7 +177,7 @@ def test_an_answer_by_a_server_that_read_a_part_is_marked(ada):
     [
         "Why is the sky blue?", "What is a prime number?", "How tall are you?", "Do you know the capital of France?", "🎉🎉🎉", "?!…",
         "asdf qwer zxcv", "What is the boiling point of water?", "How many years does a whale swim?", "Ada Marsh, what is a quark?",
-        "为什么天空是蓝色的？", "Write me a poem about trains", "x" * LONGEST_QUESTION, "word " * 399, "$name ${question} {0}", "years",
+        "Write me a poem about trains", "x" * LONGEST_QUESTION, "word " * 399, "$name ${question} {0}", "years",
     ],
 )  # fmt: skip
 def test_what_the_page_does_not_speak_of_is_refused_without_an_answer_call(ada, question):
@@ -194,6 +194,15 @@ def test_a_question_whose_neighbors_are_all_far_off_is_refused_with_how_far_they
     assert refused(turn)
     assert 0 < max(turn.trace.gate["cosine"], turn.trace.gate["window"]) < 0.3
     assert turn.trace.gate["score"] < turn.trace.gate["threshold"]
+
+
+@pytest.mark.parametrize(
+    "question", ["Warum ist der Himmel denn blau?", "¿Por qué es azul el cielo?", "为什么天空是蓝色的？"]
+)
+def test_a_question_in_another_language_is_told_which_the_page_is_in(ada, question):
+    turn = ada.ask(question)
+    assert refused(turn)
+    assert turn.answer.reason.startswith("the page is in English: ask in English.")
 
 
 def test_a_refusal_hints_at_what_may_be_asked(ada):

@@ -124,6 +124,23 @@ def test_a_title_with_marks_of_patterns_does_no_harm(title):
     with_you(f"Who is {title}?", title)
 
 
+@pytest.mark.parametrize(
+    ("asked", "named", "put"),
+    [
+        ("who's ur sister", "who's Ada Marsh's sister", "Who's your sister"),
+        ("wat did u do", "wat did Ada Marsh do", "Wat did you do"),
+        (
+            "Was the U-boat in the U.S. or in Ur?",
+            "Was the U-boat in the U.S. or in Ur?",
+            "Was the U-boat in the U.S. or in Ur?",
+        ),
+    ],
+)
+def test_you_may_be_typed_in_short(asked, named, put):
+    assert with_name(asked, "Ada Marsh") == named
+    assert with_you(asked, "Ada Marsh") == put
+
+
 def test_who_is_addressed_is_known():
     page = index("Anna lernte.", title="Anna Blum", language="de")
     assert is_addressed("Wo haben Sie gelernt?", page)

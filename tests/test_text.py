@@ -13,6 +13,7 @@ from persona.text import (
     fold,
     harmless,
     has_function_words,
+    is_foreign,
     sentences,
     unaccented,
     windows,
@@ -203,3 +204,20 @@ def test_no_text_breaks_anything(text):
     made = harmless(text)
     made.encode()
     assert harmless(made) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "foreign"),
+    [
+        ("Wer ist dein Vater?", "en", True),
+        ("Quand êtes-vous né ?", "en-gb", True),
+        ("你父亲是谁？", "en", True),
+        ("Who is your father?", "de", True),
+        ("Was will die Armee?", "en", False),
+        ("who's ur sister", "en", False),
+        ("Yoda? R2-D2? Why?", "en", False),
+        ("Wer ist dein Vater?", "eu", False),
+    ],
+)
+def test_a_question_in_another_language_is_known_by_its_function_words(text, language, foreign):
+    assert is_foreign(text, language) is foreign
