@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import dropwhile
 
 from persona.records import INTRODUCTION, PATH_SEPARATOR, Build, Chunk, Evidence, Source
-from persona.text import base_language, content_words, sentences, unaccented
+from persona.text import RANKS, base_language, content_words, sentences, unaccented
 
 _SUPPORT = 0.5  # share of an answer sentence's words that a passage's sentence must hold
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+)*")
@@ -91,7 +92,9 @@ def is_supported(claim: str, asked: str, passages: Sequence[str], title: str, la
     A sentence that adds nothing is supported only if the passages hold all its words: an echo is no evidence.
     """
     told = unsupported(claim, (), f"{asked} {title}", language)
-    if told and set(told) <= set(unsupported(claim, passages, f"{asked} {title}", language)):
+    if told and not any(
+        _is_known(_without_rank(name), frozenset(_words(" ".join(passages))), language) for name in told
+    ):
         return False
     known = set(content_words(" ".join(passages), language))
     named = set(content_words(title, language))
@@ -124,6 +127,11 @@ def _is_known(found: str, known: frozenset[str], language: str) -> bool:
     """Whether each word of a name or number is known, an ending of its language aside."""
     words = _words(" ".join(_naming(found, language)))
     return all(word in known or _spelled_out(word) in known or _inflected(word, known) for word in words)
+
+
+def _without_rank(name: str) -> str:
+    """Professor Moriarty is Moriarty."""
+    return " ".join(dropwhile(RANKS.__contains__, name.split())) or name
 
 
 def _naming(name: str, language: str) -> list[str]:

@@ -109,6 +109,7 @@ _FUNCTION_WORDS = {
 }
 _RANKS = """Admiral Aunt Baron Brother Captain Chief Count Countess Doctor Dr Duchess Duke Emperor Empress Father General King
     Lady Lord Madame Mother Mr Mrs Pope President Prince Princess Professor Queen Saint Sir Sister St The Uncle"""
+RANKS = frozenset(_RANKS.split())
 _STEMMERS = {
     "en": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian",
     "pt": "portuguese", "nl": "dutch", "sv": "swedish", "da": "danish", "no": "norwegian", "fi": "finnish",
@@ -174,7 +175,7 @@ def name_parts(title: str) -> list[str]:
     words = [word.strip(".,") for word in name.split()]
     if " " not in bare_title(title) or {"and", "&"} & set(words):
         return []
-    named = dropwhile(frozenset(_RANKS.split()).__contains__, words)
+    named = dropwhile(RANKS.__contains__, words)
     return [word for word in named if len(word) > 2 and word[0].isupper()]
 
 

@@ -151,7 +151,7 @@ class TurnRun:
         yield Working(f"searching the page of {self._person.title}")
         with self._timed("search"):
             found = self._searcher.search(self.question.standalone)
-        if not self._passes_gate(found):
+        if not self._passes_gate(found) and not self._passes_as_asked():
             self._attempts.append(Attempt("refused", (), "the gate found no tie to the page"))
             yield from self._refuse(self._no_tie())
             return
@@ -166,6 +166,15 @@ class TurnRun:
             if self.answer:
                 return
         yield from self._refuse("the page speaks of related things but does not answer this")
+
+    def _passes_as_asked(self) -> bool:
+        """Whether the question as asked is about the page, where its rewrite is not: a place told with it leads away."""
+        asked = self.question.asked
+        if asked == self.question.standalone:
+            return False
+        with self._timed("search"):
+            found = self._searcher.search(asked)
+        return self._passes_gate(found)
 
     def _no_tie(self) -> str:
         if is_foreign(self.question.asked, self._person.language):

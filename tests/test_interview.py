@@ -608,6 +608,19 @@ def test_the_first_question_is_not_rewritten_and_a_follow_up_is_and_search_uses_
     assert told(ada).endswith("What did Josiah Marsh do?")
 
 
+def test_a_rewrite_that_leads_off_the_page_does_not_keep_the_question_from_it(ada):
+    led_away = "Did Ada Marsh's hand, of which the film trilogy on Cloud City tells, heal?"
+    thread = ada.thread()
+    first = ada.ask("Is your hand the one of which the film trilogy on Cloud City tells?", thread=thread)
+    asked = {"thread": thread, "parent": first.id, "rewrite": [rewritten(led_away, 1)]}
+    turn = ada.ask("Did your hand heal?", "It was later amputated.", **asked)
+    assert turn.question.standalone == led_away
+    assert turn.answer.found
+    off_topic = ada.ask("Why is the sky blue?", **asked)
+    assert refused(off_topic)
+    assert [call.step for call in off_topic.trace.calls] == ["rewrite"]
+
+
 def test_what_an_answer_takes_in_model_calls(ada):
     thread = ada.thread()
     first = ada.ask("Who was your father?", FATHER, thread=thread)

@@ -178,6 +178,7 @@ def test_of_a_claim_s_new_names_one_must_be_known():
     assert not supported("The keeper before me was George Washington."), "a county is no person"
     assert not supported("I kept the lamp from 1799 on.", "From when on did you keep the lamp?")
     assert supported("The keeper before me was Enoch Pike of Leeds."), "it is shown with a warning"
+    assert supported("The keeper before me was Captain Pike."), "he is known, if not as a captain"
     assert supported("I kept the lamp.", "What did you do in Leeds?")
 
 
