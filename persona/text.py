@@ -271,6 +271,11 @@ def is_blank(text: str) -> bool:
     return all(unicodedata.category(c)[0] in "ZC" for c in text)
 
 
+def count(number: int, noun: str, nouns: str = "") -> str:
+    """As in "1 interview", "2 interviews", "1,200 passages"."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
 @lru_cache(maxsize=32)
 def _dropped(language: str) -> frozenset[str]:
     return frozenset(_FUNCTION_WORDS.get(base_language(language), "").split())

@@ -18,8 +18,9 @@ from markdown_it.token import Token
 from persona.errors import WikiBusy
 from persona.jobs import UNEXPECTED, Job, Jobs
 from persona.records import Build, Person, Picture, Progress
+from persona.text import count
 from persona.ui.about import badge, facts
-from persona.ui.text import JOINER, count, day, initials, link, marked, plain, seconds, sentence, table
+from persona.ui.text import JOINER, day, initials, link, marked, plain, seconds, sentence, table
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 NASTY = [

@@ -19,6 +19,7 @@ from persona.cli.data import choice_data, loaded_data
 from persona.cli.output import err, interactive, line, note, say, write_json
 from persona.errors import InputError, OtherWiki
 from persona.records import PATH_SEPARATOR, Choice, Loaded, Page, Progress, is_language
+from persona.text import count
 
 if TYPE_CHECKING:
     from persona.wiring import Wiring
@@ -166,8 +167,8 @@ def _tell(page: Page, loaded: Loaded, seconds: float) -> None:
     if page.asked_for:
         say(f"“{line(page.asked_for)}” leads to {line(person.title)}.")
     say(
-        f"{line(person.title)} ({person.language}), revision {person.revision}: {len(build.sections)} sections in "
-        f"{build.chunks} chunks, in {seconds:.1f} s.",
+        f"{line(person.title)} ({person.language}), revision {person.revision}: {count(len(build.sections), 'section')} in "
+        f"{count(build.chunks, 'chunk')}, in {seconds:.1f} s.",
         style="bold",
     )
     say(_embedded(loaded))
@@ -184,5 +185,9 @@ def _embedded(loaded: Loaded) -> str:
     if not loaded.embedded:
         return "No chunk is new, so nothing was embedded."
     if loaded.reused:
-        return f"{loaded.embedded} chunks were embedded; {loaded.reused} had not changed."
-    return f"{loaded.embedded} chunks were embedded."
+        return f"{_were(loaded.embedded)} embedded; {loaded.reused:,} had not changed."
+    return f"{_were(loaded.embedded)} embedded."
+
+
+def _were(chunks: int) -> str:
+    return f"{count(chunks, 'chunk')} {'was' if chunks == 1 else 'were'}"

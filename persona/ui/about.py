@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 from persona.export import CC0, CC_BY_SA, is_wikipedia
 from persona.records import Build, Person
-from persona.ui.text import count, day, link, plain
+from persona.text import count
+from persona.ui.text import day, link, plain
 
 LANGUAGES = {
     "en": "English",

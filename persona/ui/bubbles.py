@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 from persona.records import PATH_SEPARATOR, Answer, Source, Turn
-from persona.ui.text import count, marked, seconds, sentence
+from persona.text import count
+from persona.ui.text import marked, seconds, sentence
 
 _STOPPED = "Stopped. What had come until then is kept."
 _STOPPED_EARLY = "Stopped before an answer had come."

@@ -14,6 +14,7 @@ from persona.branches import after, newest_below, path_to
 from persona.records import Build, Person, Thread, Turn
 from persona.suggestions import suggestions
 from persona.talk import phrases
+from persona.text import count
 from persona.ui import asking, bubbles, pages, state
 from persona.ui.about import badge
 from persona.ui.guard import guarded
@@ -21,7 +22,7 @@ from persona.ui.model_line import model_line
 from persona.ui.portraits import avatar
 from persona.ui.sidebar import sidebar
 from persona.ui.state import Engine
-from persona.ui.text import count, plain
+from persona.ui.text import plain
 from persona.ui.turns import Scene, draw
 
 _INSTEAD = 3  # questions that are offered after a refusal

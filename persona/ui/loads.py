@@ -10,11 +10,12 @@ import streamlit as st
 from persona.errors import OtherWiki
 from persona.jobs import Job
 from persona.records import Choice, Loaded, Progress
+from persona.text import count
 from persona.ui import pages
 from persona.ui.about import language_name
 from persona.ui.guard import guarded
 from persona.ui.state import Engine
-from persona.ui.text import count, plain, seconds
+from persona.ui.text import plain, seconds
 
 _MINE = "jobs"  # session_state: the ids of the jobs that this tab started and has not put away
 _EVERY = 0.4  # seconds between two looks at what is running

@@ -8,6 +8,7 @@ import streamlit as st
 
 from persona.errors import PersonaError
 from persona.records import Build, Person
+from persona.text import count
 from persona.ui import pages, state
 from persona.ui.about import facts
 from persona.ui.guard import guarded, told
@@ -16,7 +17,7 @@ from persona.ui.model_line import model_line, offer
 from persona.ui.portraits import portrait
 from persona.ui.search import search
 from persona.ui.state import Engine
-from persona.ui.text import count, plain, sentence
+from persona.ui.text import plain, sentence
 
 _FACE = 72  # pixels
 _MANY = 24  # cards that are drawn unless the reader wants all

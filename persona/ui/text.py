@@ -87,11 +87,6 @@ def initials(title: str) -> str:
     return words[0][0].upper() + (words[-1][0].upper() if len(words) > 1 else "")
 
 
-def count(number: int, noun: str, nouns: str = "") -> str:
-    """As in "1 interview", "2 interviews", "1,200 passages"."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
-
-
 def day(moment: datetime) -> str:
     """The day in the reader's time, as in "5 March 2026"."""
     local = moment.astimezone()

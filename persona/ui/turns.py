@@ -88,7 +88,9 @@ def _watch(engine: Engine, id_: str) -> None:
     waited = (now() - turn.created_at).total_seconds()
     st.html(bubbles.progress(turn, waited))
     if waited > _SLOW and not turn.partial and IN_LINE not in turn.step:
-        st.caption("The first answer after a pause takes longer, as the model and the page are being loaded.")
+        st.caption(
+            "It takes its time: without a graphics card a model reads slowly, and after a pause it is loaded first."
+        )
     if engine.answers(id_):  # what another process answers can be stopped there alone
         st.button("Stop", icon=":material/stop_circle:", key=f"stop-{id_}", on_click=engine.stop, args=(id_,))
 

@@ -9,7 +9,8 @@ import streamlit as st
 
 from persona.records import PATH_SEPARATOR, Attempt, Evidence, ModelCall, Trace, Turn
 from persona.stages import stage_seconds
-from persona.ui.text import count, marked, seconds, table
+from persona.text import count
+from persona.ui.text import marked, seconds, table
 
 _STAGES = {
     "greeting": "small talk",
