@@ -77,6 +77,8 @@ def _results(engine: Engine, typed: str, language: str) -> None:
                 on_click=_take,
                 args=(engine, typed, language),
             )
+        elif found:
+            st.caption("Choose a title, and its page is read.")
     if trouble:
         st.warning(plain(sentence(trouble)), icon=":material/cloud_off:")
     _fill(engine, found, faces)
