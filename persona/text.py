@@ -185,14 +185,13 @@ def has_function_words(language: str) -> bool:
 
 
 def is_foreign(text: str, language: str) -> bool:
-    """Whether the text is in another language, by its function words: two of one other, and none of this one.
+    """Whether the text is in another language: of its words two more are function words of that one than of this.
 
-    Only told of texts in languages whose function words are known here.
+    Only told of languages whose function words are known here; "was" and "an" are of English and of German.
     """
     words = set(re.findall(rf"[^\W_{_UNSPACED}]+|[{_UNSPACED}]", text.lower()))
-    if not has_function_words(language) or words & _dropped(language):
-        return False
-    return any(len(words & _dropped(other)) > 1 for other in _FUNCTION_WORDS)
+    own = len(words & _dropped(language))
+    return has_function_words(language) and any(len(words & _dropped(other)) > own + 1 for other in _FUNCTION_WORDS)
 
 
 def only_function_words(text: str) -> bool:
