@@ -92,9 +92,8 @@ def is_supported(claim: str, asked: str, passages: Sequence[str], title: str, la
     A sentence that adds nothing is supported only if the passages hold all its words: an echo is no evidence.
     """
     told = unsupported(claim, (), f"{asked} {title}", language)
-    if told and not any(
-        _is_known(_without_rank(name), frozenset(_words(" ".join(passages))), language) for name in told
-    ):
+    held = frozenset(_words(" ".join(passages)))
+    if told and not any(_is_known(_without_rank(name), held, language) for name in told):
         return False
     known = set(content_words(" ".join(passages), language))
     named = set(content_words(title, language))

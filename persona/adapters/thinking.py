@@ -25,7 +25,7 @@ _TAG = re.compile(r"</?think>")
 _PART = re.compile(r"</?(t(h(i(nk?)?)?)?)?$")  # how a tag can begin at the end of a piece
 _ALWAYS = re.compile(r"thinking|qwq|deepseek-r1|\br1\b|reasoner|reasoning|magistral", re.IGNORECASE)
 _ANYWAY = re.compile(rf"{_ALWAYS.pattern}|gpt-oss", re.IGNORECASE)  # though it is told not to
-_THOUGHT = 1024  # tokens, which at least a model that is told to think little keeps to
+_THOUGHT = 1024  # tokens; a guess: no such model was at hand
 _NEVER = re.compile(r"qwen-?(1|2)|llama|gemma-?[123]?\b|mistral|mixtral|\bphi-?[34]\b|smollm-?2", re.IGNORECASE)
 
 
