@@ -19,8 +19,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from persona.errors import ModelUnreachable, SettingsError, StoreError
 from persona.records import STAGES, StageName, is_language
+from persona.setup.bundled import prompts as bundled_prompts
 
-_HERE = Path(__file__).parent
 _CHOSEN = "chosen.toml"  # in the data folder: the model that was chosen in the app
 
 
@@ -33,12 +33,6 @@ def _home(*files: Mapping[str, Any]) -> Path:
 def _expanded(path: str | Path) -> Path:
     """`~` in a file means what it means in a shell."""
     return Path(os.path.expanduser(path))
-
-
-def _prompts() -> Path:
-    """The checkout's prompts where the program runs from one, else the copy in the package."""
-    checkout = _HERE.parent / "prompts"
-    return checkout if checkout.is_dir() else _HERE / "_prompts"
 
 
 class Settings(BaseSettings):
@@ -79,7 +73,7 @@ class Settings(BaseSettings):
         default=",".join(STAGES),
         description="Which stages look for an answer on the page, and in which order; leave one out to switch it off.",
     )
-    prompts: Path = Field(default_factory=_prompts, description="The folder with the prompt files.")
+    prompts: Path = Field(default_factory=bundled_prompts, description="The folder with the prompt files.")
     at_once: int = Field(
         default=1, ge=1, description="Questions that are answered at once; one graphics card does one at a time."
     )

@@ -277,6 +277,17 @@ def calibrate(
     calibrate(cases, folder, words, as_json)
 
 
+@app.command("app")
+def serve_app(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for Streamlit's usual one.")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+) -> None:
+    """Make everything ready and open the app in the browser."""
+    from persona.cli.serving import serve_app
+
+    serve_app(port, browser)
+
+
 @app.command(hidden=True)
 def prepare() -> None:
     """Join the built-in model where it is what answers, and load the samples that are missing."""

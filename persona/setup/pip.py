@@ -50,8 +50,6 @@ _SENTENCES = (
 _ITEM = re.compile(r"^\s*(?:Collecting ([\w.\-]+)|Downloading ([\w.]+-[\w.]+)-\S+\.whl)")
 
 
-
-
 class InstallError(Exception):
     """Says in one sentence what went wrong and what to do."""
 
@@ -62,7 +60,9 @@ class Command:
     def __init__(self, python: Path, log: Path) -> None:
         self._python, self._log = python, log
 
-    def pip(self, *words: str, line: Callable[[str], None] = lambda _: None, idle: Callable[[], None] = lambda: None) -> None:
+    def pip(
+        self, *words: str, line: Callable[[str], None] = lambda _: None, idle: Callable[[], None] = lambda: None
+    ) -> None:
         """Run `pip WORDS`; `line` gets each line, `idle` is called while none comes. Raises InstallError."""
         code, said = self.run([str(self._python), *_PIP, *words], line, idle)
         if code:
@@ -74,7 +74,10 @@ class Command:
         return said if code else []
 
     def run(
-        self, words: Sequence[str], line: Callable[[str], None] = lambda _: None, idle: Callable[[], None] = lambda: None
+        self,
+        words: Sequence[str],
+        line: Callable[[str], None] = lambda _: None,
+        idle: Callable[[], None] = lambda: None,
     ) -> tuple[int, list[str]]:
         """The exit code of any command, and what it said. After Ctrl-C it is ended, too."""
         said: list[str] = []

@@ -82,7 +82,7 @@ def _nearest(folder: Path) -> Path:
 
 
 def _cache() -> Iterator[Path]:
-    """pip's cache, where it keeps one."""
+    """The cache of pip, where it keeps one."""
     if os.environ.get("PIP_NO_CACHE_DIR", "").lower() in ("", "0", "false", "no", "off"):
         yield Path(os.environ.get("PIP_CACHE_DIR") or _platform("CACHE") / "pip")
 

@@ -59,7 +59,9 @@ def main(words: Sequence[str]) -> int:
         screen.say(str(error))
         return 1
     except OSError as error:
-        screen.say(f"{error.filename or asked.venv} cannot be used ({error.strerror or error}). Mend that, then run this again.")
+        screen.say(
+            f"{error.filename or asked.venv} cannot be used ({error.strerror or error}). Mend that, then run this again."
+        )
         return 1
     except KeyboardInterrupt:
         screen.say("Broken off. Run this again: it begins anew and completes the installation.")
@@ -85,7 +87,9 @@ def install(venv: Path, extras: Iterable[str], screen: Screen) -> None:
         _fetch(command, venv, missing, screen)
     command.pip("install", "--no-deps", "--no-build-isolation", "--editable", ".")
     if complaint := command.complaint():
-        screen.say("Note: pip finds that some packages do not fit each other, though these are the ones persona is tested with:")
+        screen.say(
+            "Note: pip finds that some packages do not fit each other, though these are the ones persona is tested with:"
+        )
         screen.say("\n".join(f"  {line}" for line in complaint))
     _keep(venv, wanted)
     screen.say(f"Installed in {venv} in {time.monotonic() - began:.0f} s.")
@@ -187,7 +191,7 @@ def _clear(venv: Path) -> None:
 
 
 def _fetch(command: Command, venv: Path, locks: Sequence[str], screen: Screen) -> None:
-    """pip itself first, so that progress and what becomes of a broken download are the same with every Python."""
+    """First pip itself, so that progress and what becomes of a broken download are the same with every Python."""
     text = "".join(Path(lock).read_text("utf-8") for lock in locks)
     if locked := _LOCKED_PIP.search(text):
         own = venv / "pip.lock"
