@@ -111,10 +111,13 @@ class Exchange:
 
     def text(self, status: int, text: str, content_type: str) -> None:
         """A whole reply."""
-        data = text.encode()
+        self.data(status, text.encode(), content_type)
+
+    def data(self, status: int, data: bytes, content_type: str, whole: int | None = None) -> None:
+        """A whole reply, or the beginning of one that is said to have `whole` bytes."""
         self.handler.send_response(status)
         self.handler.send_header("Content-Type", content_type)
-        self.handler.send_header("Content-Length", str(len(data)))
+        self.handler.send_header("Content-Length", str(len(data) if whole is None else whole))
         self.handler.end_headers()
         self._write(data)
 
