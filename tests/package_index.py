@@ -132,7 +132,7 @@ class Project:
             "PIP_INDEX_URL": f"{index.address}/simple/",
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_CACHE_DIR": str(folder / "cache"),
-            "PIP_RETRIES": "0",
+            "PIP_RESUME_RETRIES": "1",
             "PERSONA_HOME": str(folder / "home"),
         }
 

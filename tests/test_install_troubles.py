@@ -80,8 +80,8 @@ def test_a_python_without_environments_names_the_package_to_install(
 
 def test_too_little_disk_is_said_before_anything_is_fetched(project: Project, tmp_path: Path) -> None:
     project.lock("big==1.0", extra="builtin")
-    usage = "import shutil; shutil.disk_usage = lambda path: shutil._ntuple_diskusage(10**10, 10**10 - 10**9, 10**9)"
-    full = python_that(usage, tmp_path / "full")
+    one_gigabyte = "lambda path: __import__('types').SimpleNamespace(free=10**9)"
+    full = python_that(f"__import__('shutil').disk_usage = {one_gigabyte}", tmp_path / "full")
     done = project.make("install", f"PYTHON={full}")
     assert done.returncode != 0
     said = sentence(done.stdout + done.stderr)

@@ -14,6 +14,7 @@ from typing import IO
 # they would put the packages elsewhere, or take the progress away
 _NOT_OURS = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_QUIET", "PIP_REQUIRE_HASHES", "PIP_CONSTRAINT")
 _PIP = ("-I", "-u", "-X", "utf8", "-m", "pip", "--disable-pip-version-check", "--no-input")
+_LATEST = 40  # lines of pip that are looked at where its error does not tell
 _IDLE = 0.5  # seconds
 
 # What pip says when it fails, the first that fits counts; {log} and {item} are filled in
@@ -47,7 +48,9 @@ _SENTENCES = (
         "Python 3.11 to 3.13 on Linux, Windows and Macs with Apple silicon; the details are in {log}.",
     ),
 )
-_ITEM = re.compile(r"^\s*(?:Collecting ([\w.\-]+)|Downloading ([\w.]+-[\w.]+)-\S+\.whl)")
+_ITEM = re.compile(
+    r"^\s*(?:Collecting ([\w.\-]+)|Downloading ([\w.]+-[\w.]+)-\S+\.whl|ERROR: .*satisfies the requirement ([\w.\-]+))"
+)
 
 
 class InstallError(Exception):
@@ -128,11 +131,14 @@ def _lines(process: subprocess.Popen[str], idle: Callable[[], None]) -> Iterator
 
 
 def _sentence(said: Sequence[str], log: Path) -> str:
-    """What pip's complaint comes to. Looks at its errors first, then at the warnings before them."""
+    """What pip's complaint comes to. Where it found nothing at all, the warnings before tell why."""
     errors = [text for text in said if text.startswith("ERROR:")]
     last = next((text.removeprefix("ERROR: ") for text in reversed([*said, *errors]) if text.strip()), "nothing")
-    named = [found[1] or found[2].replace("-", " ") for found in map(_ITEM.match, said) if found]
+    named = [next(filter(None, found.groups())).replace("-", " ") for found in map(_ITEM.match, said) if found]
+    whole = "\n".join(errors)
+    if not errors or "from versions: none" in whole:
+        whole = "\n".join(said[-_LATEST:])
     for pattern, sentence in _SENTENCES:
-        if re.search(pattern, "\n".join(errors) or last) or re.search(pattern, "\n".join(said[-40:])):
+        if re.search(pattern, whole):
             return sentence.format(item=f" ({named[-1]})" if named else "", last=last, log=log)
     return f"pip could not install the packages; it said: {last} Run this again; the details are in {log}."

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 _STAMP = "installed.json"
 _LOG = "install.log"
 _SIGINT = 130
-_EXACTLY = ("--no-deps", "--require-hashes", "--only-binary", ":all:")
+_EXACTLY = ("--no-deps", "--require-hashes", "--only-binary", ":all:", "--retries", "3")
 _PINNED = re.compile(r"^[\w.-]+(?:\[[\w,.-]*\])?==[^\s;]+", re.MULTILINE)
 _LOCKED_PIP = re.compile(r"^pip==(?:.*\\\n)*.*$", re.MULTILINE)
 
