@@ -11,7 +11,7 @@
 # make measure-app                how long a page takes, and what watching an answer takes of the processor
 PYTHON ?= python3
 EXTRAS ?= builtin
-VENV ?= .venv
+VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(PYTHON) -I persona/setup/install.py --venv "$(VENV)" $(EXTRAS)
 

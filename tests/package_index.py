@@ -127,7 +127,9 @@ class Project:
         shutil.copy(ROOT / "Makefile", self.folder)
         (self.folder / "backend.py").write_text(_BACKEND)
         (self.folder / "pyproject.toml").write_text(_PYPROJECT)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PERSONA_", "MAKE"))}
+        # what make was told for these tests (where to install, what besides) must not reach the project's make
+        ours = ("PIP_", "PERSONA_", "MAKE", "MFLAGS", "VENV", "EXTRAS", "PYTHON")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         self.environment = kept | {
             "PIP_INDEX_URL": f"{index.address}/simple/",
             "PIP_CONFIG_FILE": os.devnull,
