@@ -88,4 +88,5 @@ class Fetching:
         self._screen.redraw(f"[{self._begun} of {self._packages}] {self._name}, {of}{all_}", new=new)
 
     def _installed(self) -> int:
-        return sum(1 for _ in self._where.glob("**/site-packages/*.dist-info"))
+        places = ("lib/python*/site-packages", "Lib/site-packages")  # the second on Windows
+        return sum(1 for place in places for _ in self._where.glob(f"{place}/*.dist-info"))
