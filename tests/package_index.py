@@ -135,6 +135,7 @@ class Project:
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_CACHE_DIR": str(folder / "cache"),
             "PIP_RESUME_RETRIES": "1",
+            "PIP_NO_COMPILE": "1",
             "PERSONA_HOME": str(folder / "home"),
         }
 
@@ -143,13 +144,13 @@ class Project:
         pins = pins if extra else (f"pip=={distribution('pip').version}", *pins)
         (self.folder / f"requirements{'-' if extra else ''}{extra}.lock").write_text(self.index.pinned(*pins))
 
-    def make(self, *words: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def make(self, *words: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         """`make WORDS`, to its end."""
         return self._run(["make", "--no-print-directory", f"PYTHON={sys.executable}", *words], timeout)
 
     def install(self, *words: str, python: Path | str = sys.executable, before: Iterable[str] = ()) -> tuple[int, str]:
         """The installer itself, to its end: the exit code, and what it said."""
-        done = self._run([*before, *self.command(*words, python=python)], 120)
+        done = self._run([*before, *self.command(*words, python=python)], 300)
         return done.returncode, done.stdout + done.stderr
 
     def start(self, *words: str) -> subprocess.Popen[str]:
