@@ -71,8 +71,8 @@ screenshots: develop
 	@test -n "$(OUT)" || { echo "Say where to: make screenshots OUT=DIR"; exit 1; }
 	PYTHONPATH=. $(BIN)/python -m tests.screenshots --out "$(OUT)"
 
-# The locks anew; pins that are there stay: delete a line, or a lock, for newer ones. The extras stay in them, so that pip alone
-# can install them, too; pip and the build's own needs are pinned with the rest.
+# The locks anew; pins that are there stay: delete a line, or a lock, for newer ones. The extras stay in them, so that a newer
+# pip alone can install them, too; pip and the build's own needs are pinned with the rest.
 UV := $(VENV)-uv/bin/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-annotate --no-header
 EXTRA = $(PYTHON) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'], sep='\n')"

@@ -8,6 +8,7 @@ import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -92,6 +93,7 @@ class Command:
                     line(text)
             except BaseException:
                 process.terminate()
+                process.wait()
                 raise
         return process.returncode, said
 
@@ -113,8 +115,9 @@ def _lines(process: subprocess.Popen[str], idle: Callable[[], None]) -> Iterator
     came: queue.Queue[str | None] = queue.Queue()
 
     def read(pipe: IO[str]) -> None:
-        for text in pipe:
-            came.put(text.rstrip())
+        with suppress(ValueError):  # after Ctrl-C it is closed while it is read
+            for text in pipe:
+                came.put(text.rstrip())
         came.put(None)
 
     assert process.stdout is not None  # noqa: S101 - it was asked for
